@@ -1,0 +1,1 @@
+"""From a reading to a finding: each module judges one kind of provision. Pure."""

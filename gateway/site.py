@@ -1,0 +1,267 @@
+"""One site as frozen records: what `config.py` makes of the site file, and all that the core ever sees of it.
+
+Durations are integers of microseconds; spans and limits are floats in the unit named beside them.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from gateway.model import Severity
+
+__all__ = [
+    "Span", "Conversion", "Primary", "Channel", "Witness", "Discharging", "Baseline", "Rule", "AlarmPolicy",
+    "Contact", "Waiver", "Bus", "Device", "Part", "Site",
+]  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """A closed interval; a bound that is None is open."""
+
+    low: float | None = None
+    high: float | None = None
+
+    def holds(self, value: float) -> bool:
+        """Whether the value lies inside, bounds included."""
+        return (self.low is None or value >= self.low) and (self.high is None or value <= self.high)
+
+
+@dataclass(frozen=True, slots=True)
+class Conversion:
+    """value x gain + offset."""
+
+    gain: float = 1.0
+    offset: float = 0.0
+
+    def __call__(self, value: float) -> float:
+        """The converted value."""
+        return value * self.gain + self.offset
+
+    @property
+    def is_identity(self) -> bool:
+        """True when it changes nothing."""
+        return self.gain == 1.0 and self.offset == 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class Primary:
+    """A primary device: kind `parshall` (throat_ft) or `v-notch` (angle_deg), with zero offset of the head in ft."""
+
+    kind: str
+    throat_ft: float | None = None
+    angle_deg: float | None = None
+    head_offset_ft: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class Channel:
+    """One measured quantity at one place.
+
+    A sample's number in `source_unit` becomes `unit` by `conversion` (unit and technician's calibration in one).
+    Spans, spike, rate and flat tolerance are in `unit`. `hold_us` is the maximum hold (2.5 polls unless configured):
+    past it without a valid sample nobody can tell. `sentinels` are compared with the sample's number before conversion.
+    """
+
+    name: str
+    quantity: str
+    unit: str
+    poll_us: int
+    hold_us: int
+    stale_after_us: int
+    source_unit: str = ""
+    device: str | None = None
+    point: str | None = None
+    derived_from: str | None = None
+    primary: Primary | None = None
+    conversion: Conversion = Conversion()
+    fail_span: Span = Span()
+    suspect_span: Span = Span()
+    sentinels: tuple[float, ...] = ()
+    spike: float | None = None
+    rate_per_min: float | None = None
+    flat_after_us: int | None = None
+    flat_fail_after_us: int | None = None
+    flat_tolerance: float = 0.0
+    uncertainty: float | None = None
+    label: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Witness:
+    """A channel that can say whether the probe is in the discharge: wet at or above `wet_at`, in the channel's unit."""
+
+    channel: str
+    wet_at: float
+
+
+@dataclass(frozen=True, slots=True)
+class Discharging:
+    """When the user is discharging (ordinances 1.3.2): flow and level witnesses with on- and off-delay.
+
+    `applies_to` names the channels that do not count while any witness says dry.
+    """
+
+    witnesses: tuple[Witness, ...] = ()
+    on_delay_us: int = 60_000_000
+    off_delay_us: int = 60_000_000
+    applies_to: frozenset[str] = frozenset()
+
+
+@dataclass(frozen=True, slots=True)
+class Baseline:
+    """A signed, per-site choice of what is normal for one channel. Mode `declared` carries its value in `unit`."""
+
+    id: str
+    channel: str
+    mode: str
+    value: float | None
+    unit: str
+    approved_by: str
+    approved_on: str  # ISO date
+    hash: str
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """One provision of one ordinance pack, bound to one channel of this site, with everything in `unit`.
+
+    `kind` is `limit` (instant, confirmed by `confirm` consecutive valid samples) or `slug` (run-length: longer than
+    `duration_us`, or at least that long when not `strict_duration`). `comparison` is `>`, `>=`, `<` or `<=` and says
+    when the value exceeds. The threshold is `limit`, or `factor` x the baseline when `factor` is set; no baseline in
+    force means not evaluable. `to_unit` takes the channel's unit to `unit`. `id` is the pack's; `alarm` is `id`, or
+    `id.channel` where the rule judges several channels of the site.
+    """
+
+    id: str
+    alarm: str
+    clause: str
+    title: str
+    text: str  # our paraphrase
+    kind: str
+    channel: str
+    comparison: str
+    unit: str
+    severity: Severity
+    pack: str
+    pack_version: str
+    pack_hash: str
+    limit: float | None = None
+    factor: float | None = None
+    baseline: Baseline | None = None
+    duration_us: int = 0
+    strict_duration: bool = True
+    confirm: int = 3
+    to_unit: Conversion = Conversion()
+    prealarms_us: tuple[int, ...] = ()
+    bridge_gap_us: int = 0  # the suspected track bridges gaps up to this (ordinances 1.3.3 d)
+    bridge_dip_us: int = 0  # and dips up to this (1.3.3 c)
+    uncertainty: float | None = None  # in `unit`
+    action: str = ""  # the one thing to do, for the text
+    reading_approved_by: str = ""
+    surrogate: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class AlarmPolicy:
+    """How one alarm behaves for people; never touches what the rule records (ordinances 0-8).
+
+    `deadband` is in the rule's unit. Delays are monotonic. `realarm_us` None means never.
+    """
+
+    alarm: str
+    severity: Severity
+    on_delay_us: int = 0
+    off_delay_us: int = 0
+    deadband: float = 0.0
+    latching: bool = False
+    ack_required: bool = True
+    realarm_us: int | None = None
+    max_shelve_us: int = 8 * 3600 * 1_000_000
+    suppressed_by: tuple[str, ...] = ()  # alarms whose activity suppresses this one by design
+    enabled: bool = True
+    shelvable: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Contact:
+    """One person who is told. `from_severity` is the least severe alarm that reaches them."""
+
+    id: str
+    name: str
+    notifiers: tuple[str, ...]
+    phone: str = ""
+    from_severity: Severity = Severity.WARNING
+    language: str = "en"
+
+
+@dataclass(frozen=True, slots=True)
+class Waiver:
+    """A dated, signed, expiring permission (ordinances 1.1, LV-PH2). Judged by the next issue of the rules."""
+
+    rule: str
+    approved_by: str
+    reason: str
+    valid_from: str
+    valid_until: str
+
+
+@dataclass(frozen=True, slots=True)
+class Bus:
+    """One port: `modbus-rtu` (port, baud, framing), `modbus-tcp` (host, tcp_port) or `replay` (file)."""
+
+    name: str
+    kind: str
+    port: str = ""
+    baud: int = 9600
+    parity: str = "N"
+    stop_bits: int = 1
+    host: str = ""
+    tcp_port: int = 502
+    file: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Device:
+    """One instrument on one bus: unit address, profile and the overrides of its profile."""
+
+    name: str
+    bus: str
+    unit: int
+    profile: str
+    timeout_us: int = 500_000
+    retries: int = 1
+    overrides: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """A sink or a notifier by name of its kind, with its options as the site file gives them."""
+
+    name: str
+    kind: str
+    options: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Site:
+    """Everything one gateway needs to know, checked."""
+
+    id: str
+    name: str
+    discharger: str
+    time_zone: str
+    channels: Mapping[str, Channel]
+    rules: tuple[Rule, ...]
+    discharging: Discharging
+    alarms: Mapping[str, AlarmPolicy]
+    contacts: tuple[Contact, ...]
+    buses: Mapping[str, Bus]
+    devices: Mapping[str, Device]
+    sinks: tuple[Part, ...]
+    notifiers: tuple[Part, ...]
+    baselines: Mapping[str, Baseline]
+    config_hash: str
+    commit_every_us: int = 10_000_000
+    waivers: tuple[Waiver, ...] = ()
+    unbound_rules: tuple[str, ...] = ()  # rules of the packs that no channel of this site can feed

@@ -1,0 +1,1 @@
+"""The journal: what was read, judged, raised and told, committed before the world hears of it."""
