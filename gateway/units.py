@@ -5,13 +5,13 @@ conversion is rounded once, when it becomes a float. Concentrations by weight in
 NTU and FNU count alike (both are formazin units); neither law tells them apart.
 """
 
-import difflib
 import math
 import re
 from dataclasses import dataclass
 from fractions import Fraction
 
 from gateway.site import Conversion
+from gateway.spelling import did_you_mean
 
 __all__ = [
     "QUANTITIES",
@@ -145,20 +145,14 @@ def canonical_unit(unit: str) -> str:
     name = _ALIASES.get(unit, unit)
     if name in _UNITS:
         return name
-    known = [*_UNITS, *_ALIASES]
-    folded = [u for u in _UNITS if u.lower() == unit.lower()]
-    near = folded or difflib.get_close_matches(unit, known, n=1)
-    hint = f"; did you mean {near[0]!r}?" if near else ""
-    raise ValueError(f"unknown unit {unit!r}{hint}")
+    raise ValueError(f"unknown unit {unit!r}{did_you_mean(unit, [*_UNITS, *_ALIASES])}")
 
 
 def quantity_units(quantity: str) -> tuple[str, ...]:
     """The units a channel of this quantity may have. ValueError for a quantity the product does not know."""
     if quantity not in QUANTITIES:
-        folded = [q for q in QUANTITIES if q.lower() == quantity.lower()]
-        near = folded or difflib.get_close_matches(quantity, QUANTITIES, n=1)
-        hint = f"did you mean {near[0]!r}?" if near else f"known are {', '.join(QUANTITIES)}"
-        raise ValueError(f"unknown quantity {quantity!r}; {hint}")
+        hint = did_you_mean(quantity, QUANTITIES) or f"; known: {', '.join(QUANTITIES)}"
+        raise ValueError(f"unknown quantity {quantity!r}{hint}")
     return QUANTITIES[quantity]
 
 
