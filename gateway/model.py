@@ -68,7 +68,8 @@ class Sample:
     `at` is the moment of the request. `raw` is the registers as they came, in wire order, empty when the source has
     none. `value` is the decoded number in the channel's source unit, None when there is none; NaN and infinities are
     passed on as they are for quality control to flag. `quality` and `mode` are what the source itself says (status
-    register, quality column): they can only worsen what quality control finds.
+    register, quality column), `note` the word for it among the reading's tests: they can only worsen what quality
+    control finds.
     """
 
     channel: str
@@ -78,6 +79,7 @@ class Sample:
     fault: Fault | None = None
     quality: Quality = Quality.GOOD
     mode: Mode = Mode.RUN
+    note: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,155 @@
+"""Quality control of one channel: a sample in, a reading out, the worst flag wins.
+
+Flags are QARTOD's; the tests are gross range (fail and suspect span), not-a-number, sentinels before conversion, spike,
+rate of change, flat line and order in time. A value is never replaced: a bad one keeps its number and gains a flag.
+"""
+
+from math import isfinite
+
+from gateway.model import Fault, Instant, Mode, Quality, Reading, Sample
+from gateway.site import Channel
+
+__all__ = ["QualityControl", "COUNTING_TESTS"]
+
+COUNTING_TESTS = frozenset({"spike", "rate", "flat_line", "below_range"})
+"""SUSPECT from these still counts for limit and slug rules (ordinances 1.3.1; below the rated head a flow is small,
+whatever its error)."""
+
+_MISSING = frozenset({Fault.SILENT, Fault.BUS_DOWN, Fault.BAD_REPLY, Fault.NO_SAMPLE})
+_US_PER_MIN = 60_000_000
+
+
+class QualityControl:
+    """The tests of one channel, in order of arrival, with the neighbours that spike, rate and flat line compare."""
+
+    __slots__ = ("_before", "_flat_since_us", "_flat_value", "_last", "_last_us", "_newest_us", "_plain", "channel")
+
+    def __init__(self, channel: Channel) -> None:
+        self.channel = channel
+        self._newest_us: int | None = None
+        self._last: float | None = None
+        self._last_us = 0
+        self._before: float | None = None
+        self._flat_value: float | None = None
+        self._flat_since_us = 0
+        self._plain = channel.conversion.is_identity
+
+    def assess(self, sample: Sample, *, dry: bool = False, disagree: bool = False) -> Reading:
+        """The reading of a sample.
+
+        `dry` says the interlock has the probe out of the discharge: a still value is then expected and not called flat.
+        `disagree` says flow and level contradict each other about it, which makes any value doubtful.
+        A sample not later than the channel's newest is kept, flagged `order`, and takes no part in the tests.
+        """
+        at = sample.at
+        value = sample.value
+        if self._newest_us is not None and at.mono_us <= self._newest_us:
+            return Reading(
+                sample.channel, at, sample.raw, self._finite(value), Quality.FAIL, ("order",), sample.mode, dry
+            )
+        self._newest_us = at.mono_us
+        fault = sample.fault
+        if fault is not None:
+            quality = Quality.MISSING if fault in _MISSING else Quality.FAIL
+            return Reading(
+                sample.channel, at, sample.raw, self._finite(value), quality, (fault.value,), sample.mode, dry
+            )
+        if value is None:
+            return Reading(
+                sample.channel, at, sample.raw, None, Quality.MISSING, (Fault.NO_SAMPLE.value,), sample.mode, dry
+            )
+        if not isfinite(value):
+            return Reading(
+                sample.channel, at, sample.raw, None, Quality.FAIL, (Fault.NOT_A_NUMBER.value,), sample.mode, dry
+            )
+        channel = self.channel
+        sentinel = value in channel.sentinels
+        if not self._plain:
+            value = channel.conversion(value)
+        if sentinel or not channel.fail_span.holds(value):
+            test = Fault.SENTINEL.value if sentinel else "fail_span"
+            return Reading(sample.channel, at, sample.raw, value, Quality.FAIL, (test,), sample.mode, dry)
+        return self._compare(sample, at, value, dry=dry, disagree=disagree)
+
+    def _finite(self, value: float | None) -> float | None:
+        return self.channel.conversion(value) if value is not None and isfinite(value) else None
+
+    def _compare(self, sample: Sample, at: Instant, value: float, *, dry: bool, disagree: bool) -> Reading:
+        """The tests that need neighbours, then the flags the source and the interlock add."""
+        quality = Quality.GOOD
+        tests: list[str] = []
+        flat = self._flat_line(value, at.mono_us, still_expected=dry)
+        if flat is not None:
+            quality = flat
+            tests.append("flat_line")
+        channel = self.channel
+        if not channel.suspect_span.holds(value):
+            quality = max(quality, Quality.SUSPECT)
+            tests.append("suspect_span")
+        last = self._last
+        # Without a neighbour inside the hold, spike and rate are not evaluated; that never worsens the flag.
+        if last is not None and at.mono_us - self._last_us <= channel.hold_us:
+            if channel.spike is not None and self._before is not None:
+                expected = (last + self._before) / 2
+                if abs(value - expected) > channel.spike:
+                    quality = max(quality, Quality.SUSPECT)
+                    tests.append("spike")
+            if channel.rate_per_min is not None:
+                rate_per_min = abs(value - last) * _US_PER_MIN / (at.mono_us - self._last_us)
+                if rate_per_min > channel.rate_per_min:
+                    quality = max(quality, Quality.SUSPECT)
+                    tests.append("rate")
+            self._before = last
+        else:
+            self._before = None
+        self._last = value
+        self._last_us = at.mono_us
+        if sample.quality is not Quality.GOOD:
+            quality = _worst(quality, sample.quality)
+            tests.append(sample.note or "source")
+        if disagree:
+            quality = _worst(quality, Quality.SUSPECT)
+            tests.append("interlock")
+        return Reading(sample.channel, at, sample.raw, value, quality, tuple(tests), sample.mode, dry)
+
+    def _flat_line(self, value: float, mono_us: int, *, still_expected: bool) -> Quality | None:
+        """SUSPECT or FAIL once the value has not moved for as long as the channel allows."""
+        channel = self.channel
+        if channel.flat_after_us is None:
+            return None
+        if still_expected or self._flat_value is None or abs(value - self._flat_value) > channel.flat_tolerance:
+            self._flat_value = value
+            self._flat_since_us = mono_us
+            return None
+        flat_us = mono_us - self._flat_since_us
+        if channel.flat_fail_after_us is not None and flat_us >= channel.flat_fail_after_us:
+            return Quality.FAIL
+        return Quality.SUSPECT if flat_us >= channel.flat_after_us else None
+
+
+_ORDER = {Quality.NOT_EVALUATED: 0, Quality.GOOD: 1, Quality.SUSPECT: 2, Quality.MISSING: 3, Quality.FAIL: 4}
+
+
+def _worst(one: Quality, other: Quality) -> Quality:
+    """The flag that wins (QARTOD aggregate, with MISSING above SUSPECT because there is no number to suspect)."""
+    return one if _ORDER[one] >= _ORDER[other] else other
+
+
+class Evidence:
+    """How much a reading may say to a rule."""
+
+    VALID = 0  # counts
+    DOUBTFUL = 1  # feeds the suspected track only: outside the suspect span, or doubted by its source
+    VOID = 2  # says nothing: failed, missing, dry, or not in run mode
+
+
+def evidence(reading: Reading) -> int:
+    """Classify a reading for limit and slug rules (ordinances 1.3.1): VALID, DOUBTFUL or VOID."""
+    if reading.mode is not Mode.RUN or reading.dry or reading.value is None:
+        return Evidence.VOID
+    quality = reading.quality
+    if quality is Quality.GOOD:
+        return Evidence.VALID
+    if quality is Quality.SUSPECT:
+        return Evidence.VALID if COUNTING_TESTS.issuperset(reading.tests) else Evidence.DOUBTFUL
+    return Evidence.VOID

@@ -1,0 +1,51 @@
+"""Whether a channel's instrument can be believed, as an alarm of its own: silence is our most important message."""
+
+from gateway.model import Condition, Instant, Mode, Reading, Severity
+from gateway.signals.qc import Evidence
+from gateway.site import Channel
+
+__all__ = ["SensorWatch", "sensor_alarm"]
+
+
+def sensor_alarm(channel: str) -> str:
+    """The id of a channel's sensor alarm."""
+    return f"sensor-{channel}"
+
+
+class SensorWatch:
+    """Active once the channel has given no valid reading for `stale_after_us`; a valid reading ends it at once.
+
+    A dry probe is healthy as far as anyone can tell; a technician at work stops the watch.
+    """
+
+    __slots__ = ("_bad", "_last_good_us", "_reason", "_stale_after_us", "alarm")
+
+    def __init__(self, channel: Channel, start: Instant) -> None:
+        self.alarm = sensor_alarm(channel.name)
+        self._stale_after_us = channel.stale_after_us
+        self._last_good_us = start.mono_us
+        self._reason = "no sample"
+        self._bad = False
+
+    @property
+    def deadline_us(self) -> int:
+        """When the watch loses patience; far away once it has."""
+        return 1 << 62 if self._bad else self._last_good_us + self._stale_after_us
+
+    def see(self, reading: Reading, evidence: int) -> Condition | None:
+        """The condition when it changes with this reading, else None."""
+        if evidence == Evidence.VALID or reading.mode is not Mode.RUN or (reading.dry and reading.value is not None):
+            self._last_good_us = reading.at.mono_us
+            if not self._bad or reading.mode is not Mode.RUN:
+                return None
+            self._bad = False
+            return Condition(self.alarm, False, Severity.WARNING, "reading again")
+        self._reason = ", ".join(reading.tests) or reading.quality.name.lower()
+        return None
+
+    def tick(self, now: Instant) -> Condition | None:
+        """The condition when patience has run out by now, else None."""
+        if now.mono_us < self.deadline_us:
+            return None
+        self._bad = True
+        return Condition(self.alarm, True, Severity.WARNING, self._reason)
