@@ -1,0 +1,79 @@
+"""Water in the sewer: what one stream carries, and the chemistry that makes streams mix truthfully.
+
+pH does not mix; acid and base do. A stream's strength is held as net strong base in meq/L, and pH follows from it by
+one titration curve, pH = 7 + asinh(base / buffer) / ln 10: linear near neutral, one decade per pH unit far from it. For
+pure water the buffer would be 2e-4 meq/L (twice the root of Kw); the sewage here flattens the curve to 0.05 meq/L.
+"""
+
+from dataclasses import dataclass
+from math import asinh, log, sinh
+
+__all__ = ["Stream", "Rating", "FLUME_3_IN", "base_from_ph", "ph_from_base"]
+
+_BUFFER_MEQ_L = 0.05
+_LN10 = log(10.0)
+_GPM_PER_CFS = 448.831
+
+
+def base_from_ph(ph: float) -> float:
+    """Net strong base of a stream with this pH, in meq/L; negative is acid."""
+    return _BUFFER_MEQ_L * sinh((ph - 7.0) * _LN10)
+
+
+def ph_from_base(base_meq_l: float) -> float:
+    """The pH of a stream with this much net strong base, in meq/L."""
+    return 7.0 + asinh(base_meq_l / _BUFFER_MEQ_L) / _LN10
+
+
+@dataclass(frozen=True, slots=True)
+class Stream:
+    """What one source sends: its flow, and what each litre of it carries."""
+
+    flow_gpm: float
+    ph: float = 7.2
+    temperature_c: float = 30.0
+    conductivity_us_cm: float = 850.0
+    tss_mg_l: float = 350.0
+
+    @property
+    def base_meq_l(self) -> float:
+        """Net strong base in meq/L, the form in which pH mixes."""
+        return base_from_ph(self.ph)
+
+
+@dataclass(frozen=True, slots=True)
+class Rating:
+    """The control section of the manhole: flow = coefficient x depth ^ exponent, in gpm and ft."""
+
+    coefficient_gpm: float
+    exponent: float
+
+    def depth_ft(self, flow_gpm: float) -> float:
+        """The depth at which this flow passes."""
+        return float((flow_gpm / self.coefficient_gpm) ** (1.0 / self.exponent)) if flow_gpm > 0.0 else 0.0
+
+    @classmethod
+    def parshall(cls, throat_ft: float) -> "Rating":
+        """A Parshall flume in free flow, US constants in cfs and ft; ValueError for a throat with no constants here.
+
+        1, 2, 3, 6 and 9 in are tabulated; from 1 to 8 ft Q = 4 W h^(1.522 W^0.026).
+        """
+        for inches, (coefficient, exponent) in _PARSHALL_CFS.items():
+            if abs(throat_ft * 12.0 - inches) < 0.01:
+                return cls(coefficient * _GPM_PER_CFS, exponent)
+        if 1.0 <= throat_ft <= 8.0:
+            return cls(4.0 * throat_ft * _GPM_PER_CFS, 1.522 * throat_ft**0.026)
+        raise ValueError(f"no Parshall constants for a throat of {throat_ft} ft")
+
+    @classmethod
+    def v_notch(cls, angle_deg: float) -> "Rating":
+        """A sharp V-notch by Q = C h^2.5 (cfs, ft); ValueError for an angle without a constant here."""
+        if angle_deg not in _V_NOTCH_CFS:
+            raise ValueError(f"no V-notch constant for {angle_deg} degrees")
+        return cls(_V_NOTCH_CFS[angle_deg] * _GPM_PER_CFS, 2.5)
+
+
+_PARSHALL_CFS = {1: (0.338, 1.55), 2: (0.676, 1.55), 3: (0.992, 1.547), 6: (2.06, 1.58), 9: (3.07, 1.53)}
+_V_NOTCH_CFS = {30.0: 0.676, 45.0: 1.035, 60.0: 1.443, 90.0: 2.50}
+
+FLUME_3_IN = Rating.parshall(0.25)
