@@ -1,0 +1,97 @@
+"""A serial line without hardware: two pseudo-terminals and a wire between them, with a place for faults.
+
+Either end is a device path that an ordinary serial program opens, closes and opens again; this process keeps both ends
+open, so that one of them being killed never hangs the line up. Bytes that nobody reads are lost, as on a real line.
+"""
+
+import asyncio
+import os
+import tty
+from collections.abc import Callable
+from contextlib import suppress
+
+__all__ = ["Line"]
+
+_BITS_PER_CHARACTER = 10  # one start bit, eight data bits, one stop bit
+
+
+class Line:
+    """A line between `gateway_path` and `bench_path`; open it and close it in the event loop that is to carry it.
+
+    `baud` paces the bytes as that speed would; None passes them at once. `cut` loses everything while it is set;
+    `delay_s` holds every byte back. Both may be changed at any time.
+    """
+
+    def __init__(self, baud: int | None = None) -> None:
+        self.cut = False
+        self.delay_s = 0.0
+        self.gateway_path = ""
+        self.bench_path = ""
+        self._character_s = _BITS_PER_CHARACTER / baud if baud else 0.0
+        self._masters: list[int] = []
+        self._slaves: list[int] = []
+        self._free_at: dict[int, float] = {}  # by master written to: when its last byte has passed
+        self._pending: set[asyncio.TimerHandle] = set()
+
+    def open(self) -> None:
+        """Make the two ends and join them. OSError when the machine has no pseudo-terminal left."""
+        loop = asyncio.get_running_loop()
+        for _ in range(2):
+            master, slave = os.openpty()
+            self._masters.append(master)
+            self._slaves.append(slave)
+            tty.setraw(slave)
+            os.set_blocking(master, False)
+            self._free_at[master] = 0.0
+        self.gateway_path, self.bench_path = (os.ttyname(slave) for slave in self._slaves)
+        gateway, bench = self._masters
+        loop.add_reader(gateway, self._pump(gateway, bench))
+        loop.add_reader(bench, self._pump(bench, gateway))
+
+    def close(self) -> None:
+        """Take both ends away; what is still on the wire is lost."""
+        loop = asyncio.get_running_loop()
+        for handle in self._pending:
+            handle.cancel()
+        self._pending.clear()
+        for master in self._masters:
+            loop.remove_reader(master)
+        for end in (*self._masters, *self._slaves):
+            os.close(end)
+        self._masters.clear()
+        self._slaves.clear()
+
+    def _pump(self, source: int, target: int) -> Callable[[], None]:
+        def carry() -> None:
+            with suppress(BlockingIOError):
+                data = os.read(source, 4096)
+                if not self.cut:
+                    self._send(target, data)
+
+        return carry
+
+    def _send(self, target: int, data: bytes) -> None:
+        """At once where nothing slows the line, otherwise byte by byte at the moments each would have arrived."""
+        if not self._character_s and not self.delay_s and not self._pending:
+            _write(target, data)
+            return
+        loop = asyncio.get_running_loop()
+        due = max(loop.time() + self.delay_s, self._free_at[target])
+        for byte in data:
+            due += self._character_s
+            self._later(loop, due, target, bytes((byte,)))
+        self._free_at[target] = due
+
+    def _later(self, loop: asyncio.AbstractEventLoop, due: float, target: int, data: bytes) -> None:
+        def arrive() -> None:
+            self._pending.discard(handle)
+            if not self.cut:
+                _write(target, data)
+
+        handle = loop.call_at(due, arrive)
+        self._pending.add(handle)
+
+
+def _write(target: int, data: bytes) -> None:
+    with suppress(BlockingIOError):  # nobody reads and the buffer is full: lost
+        os.write(target, data)
