@@ -4,7 +4,7 @@ A pack knows nothing of any site; binding makes one `Rule` for every channel tha
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import date
 from typing import Any
 
@@ -199,7 +199,8 @@ def bind(
 ) -> Binding:
     """One Rule for every provision and every channel that measures its quantity at its place.
 
-    `baselines` by channel. `today` gates effective dates; None means that dates do not gate (a replay).
+    `baselines` by channel, in any unit of its quantity; the rule's copy is in the rule's unit. `today` gates effective
+    dates; None means that dates do not gate (a replay).
     """
     rules: list[Rule] = []
     unbound: dict[str, str] = {}
@@ -225,6 +226,8 @@ def bind(
 
 def _rule(provision: Provision, pack: Pack, channel: Channel, alarm: str, baseline: Baseline | None) -> Rule:
     unit = provision.unit or channel.unit
+    if baseline is not None and baseline.value is not None and baseline.unit != unit:
+        baseline = replace(baseline, value=conversion(baseline.unit, unit)(baseline.value), unit=unit)
     uncertainty = channel.uncertainty
     if uncertainty is not None:
         uncertainty = difference_conversion(channel.unit, unit)(uncertainty)

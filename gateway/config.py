@@ -1,0 +1,398 @@
+"""The site file: what may stand in it, and how it becomes a `Site`. The only module that knows pydantic.
+
+Every mistake is found in one go, each with its dotted path and its line. Shapes are checked here (unknown keys, missing
+keys, units that cannot be read); what the values mean to each other is checked by `site_build`.
+"""
+
+from collections.abc import Mapping
+from copy import deepcopy
+from dataclasses import dataclass
+from datetime import UTC, date, datetime
+from pathlib import Path
+from typing import Annotated, Any, Literal, get_args
+
+from pydantic import (
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    PlainValidator,
+    TypeAdapter,
+    ValidationError,
+    WithJsonSchema,
+)
+
+from gateway.clock import SystemClock
+from gateway.config_files import Source, device_points, load_packs, read_toml
+from gateway.config_words import parse_rate, parse_span, reworded, said
+from gateway.errors import ConfigError, Problem
+from gateway.problems import Problems
+from gateway.rules.pack import Pack
+from gateway.site import Site
+from gateway.site_build import build_site
+from gateway.toml_lines import Path as KeyPath
+from gateway.units import parse_duration_us, parse_quantity
+
+__all__ = ["Loaded", "SiteFile", "json_schema", "load", "read"]
+
+_QUANTITY_PATTERN = r"^\s*[+-]?[0-9.]+([eE][+-]?[0-9]+)?\s*\S+\s*$"
+
+
+def _text_of(kind: str, example: str) -> WithJsonSchema:
+    return WithJsonSchema({"type": "string", "pattern": _QUANTITY_PATTERN, "examples": [example], "description": kind})
+
+
+Duration = Annotated[int, BeforeValidator(said(parse_duration_us, "15 min")), _text_of("a duration", "15 min")]
+Quantity = Annotated[
+    tuple[float, str], PlainValidator(said(parse_quantity, "10 gpm")), _text_of("a quantity", "10 gpm")
+]
+Rate = Annotated[tuple[float, str], PlainValidator(said(parse_rate, "0.5 pH/min")), _text_of("a rate", "0.5 pH/min")]
+SpanText = Annotated[
+    tuple[tuple[float, str] | None, tuple[float, str] | None],
+    PlainValidator(parse_span),
+    WithJsonSchema(
+        {
+            "description": 'lowest and highest, as ["0 pH", "14 pH"]; one side may be left open as { high = "14 pH" }',
+            "oneOf": [
+                {"type": "array", "items": {"type": "string"}, "minItems": 2, "maxItems": 2},
+                {
+                    "type": "object",
+                    "properties": {"low": {"type": "string"}, "high": {"type": "string"}},
+                    "additionalProperties": False,
+                    "minProperties": 1,
+                },
+            ],
+        }
+    ),
+]
+Number = Annotated[float, Field(allow_inf_nan=False)]
+Word = Annotated[str, Field(pattern=r"\S")]
+SeverityWord = Literal["notice", "warning", "high", "critical"]
+BusKind = Literal["modbus-rtu", "modbus-tcp", "modbus-rtu-over-tcp", "modbus-ascii", "replay"]
+Day = Annotated[date, WithJsonSchema({"type": "string", "format": "date"})]
+
+
+class Table(BaseModel):
+    """Any table of the site file: unknown keys are errors, and nothing is coerced."""
+
+    model_config = ConfigDict(strict=True, extra="forbid", frozen=True, use_attribute_docstrings=True)
+
+
+class SiteTable(Table):
+    """[site]: who is watched, where, under which law."""
+
+    id: Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9-]*$")]
+    """Short name, used in MQTT topics: lower-case letters, digits and hyphens."""
+    name: Word
+    """Where it is, as people call it."""
+    discharger: Word
+    """Whose discharge it is."""
+    time_zone: Word
+    """IANA name, as America/New_York: for calendar days in reports and texts."""
+    ordinances: list[Word]
+    """Shipped packs by name, or files of your own: "./my-town.toml", relative to this file."""
+
+
+class BusTable(Table):
+    """[buses.NAME]: one port."""
+
+    kind: BusKind
+    port: str = ""
+    """Serial port; a /dev/serial/by-path name stays the same after a restart, ttyUSB0 does not."""
+    baud: Annotated[int, Field(ge=300, le=921_600)] = 9600
+    parity: Literal["N", "E", "O"] = "N"
+    stop_bits: Literal[1, 2] = 1
+    host: str = ""
+    tcp_port: Annotated[int, Field(ge=1, le=65_535)] = 502
+    file: str = ""
+    """For kind "replay": the recorded series."""
+
+
+class DeviceTable(Table):
+    """[devices.NAME]: one instrument. Any field of its profile can be overridden here."""
+
+    model_config = ConfigDict(extra="allow")
+
+    bus: Word
+    unit: Annotated[int, Field(ge=0, le=255)]
+    """Modbus unit address."""
+    profile: Word
+    """A shipped device profile, or a file of your own: "./my-probe.toml"."""
+    timeout: Duration | None = None
+    retries: Annotated[int, Field(ge=0, le=5)] = 1
+
+
+class CalibrationTable(Table):
+    """The technician's correction: value x gain + offset, in the channel's unit."""
+
+    gain: Number = 1.0
+    offset: Quantity | None = None
+
+
+class PrimaryTable(Table):
+    """The flume or weir that turns the level into flow."""
+
+    kind: Literal["parshall", "v-notch"]
+    throat: Quantity | None = None
+    """Parshall: throat width."""
+    angle: Quantity | None = None
+    """V-notch: full angle."""
+    head_offset: Quantity | None = None
+    """Added to the level to give the head above the throat floor or the vertex."""
+
+
+class ScaleTable(Table):
+    """A transmitter's range: the input at both ends and what it means."""
+
+    input: Annotated[list[Quantity], Field(min_length=2, max_length=2)]
+    output: Annotated[list[Quantity], Field(min_length=2, max_length=2)]
+
+
+class ChannelTable(Table):
+    """[channels.NAME]: one measured quantity at one place."""
+
+    quantity: Word
+    unit: str | None = None
+    """The unit people see and spans are in; may be left out where the quantity has only one."""
+    label: str = ""
+    place: Literal["manhole", "influent", "elsewhere"] = "manhole"
+    """Where it is measured: influent is the treatment works'; elsewhere is judged by no rule."""
+    device: str | None = None
+    point: str | None = None
+    """Which of the device profile's points."""
+    source_unit: str | None = None
+    """The unit the device is set to send, where its profile does not say."""
+    conversion: Literal["water-column"] | None = None
+    """Turns gauge pressure into the height of water that makes it."""
+    scale: ScaleTable | None = None
+    """Turns 4 to 20 mA (or volts) into the quantity."""
+    calibration: CalibrationTable | None = None
+    derived_from: Annotated[str | None, Field(alias="from")] = None
+    """The level channel this flow is computed from."""
+    primary: PrimaryTable | None = None
+    poll: Duration | None = None
+    """How often it is read; 15 s unless stated."""
+    hold: Duration | None = None
+    """How long the last valid sample speaks; 2.5 polls unless stated."""
+    stale_after: Duration | None = None
+    """After how long without a valid sample the sensor is in fault; the hold unless stated."""
+    fail_span: SpanText | None = None
+    """Outside it the instrument is wrong."""
+    suspect_span: SpanText | None = None
+    """Outside it the reading is doubtful."""
+    sentinels: list[Number] = []
+    """Numbers by which the device says "no value", as it sends them."""
+    spike: Quantity | None = None
+    rate: Rate | None = None
+    flat_after: Duration | None = None
+    flat_fail_after: Duration | None = None
+    flat_tolerance: Quantity | None = None
+    uncertainty: Quantity | None = None
+
+
+class DischargingTable(Table):
+    """[discharging]: how the gateway knows that the user is discharging and the probes are wet."""
+
+    flow: str | None = None
+    above: Quantity | None = None
+    level: str | None = None
+    probe_at: Quantity | None = None
+    """The level at which the lowest probe is in the discharge."""
+    on_delay: Duration | None = None
+    off_delay: Duration | None = None
+    applies_to: list[str] | None = None
+    """Channels that do not count while dry; every one in the liquid unless stated."""
+
+
+class BaselineTable(Table):
+    """[baselines.CHANNEL]: what is normal there, a signed choice."""
+
+    mode: Literal["declared", "operating", "literal-24h"]
+    value: Quantity | None = None
+    approved_by: str = ""
+    approved_on: Day | None = None
+
+
+class WaiverTable(Table):
+    """[[waivers]]: a dated, signed, expiring permission."""
+
+    rule: Word
+    approved_by: Word
+    reason: Word
+    valid_from: Day
+    valid_until: Day
+
+
+class ContactTable(Table):
+    """[contacts.NAME]: one person who is told."""
+
+    name: Word
+    phone: str = ""
+    notify: Annotated[list[str], Field(min_length=1)]
+    from_severity: SeverityWord = "warning"
+    language: Literal["en"] = "en"
+
+
+class PartTable(Table):
+    """[notify.NAME] or [sinks.NAME]: its kind (the table's own name unless stated) and that kind's options."""
+
+    model_config = ConfigDict(extra="allow")
+
+    kind: str | None = None
+
+
+class AlarmTable(Table):
+    """[alarms."RULE"]: how an alarm behaves for people; never what the rule records."""
+
+    severity: SeverityWord | None = None
+    enabled: bool | None = None
+    on_delay: Duration | None = None
+    off_delay: Duration | None = None
+    deadband: Quantity | None = None
+    latching: bool | None = None
+    ack_required: bool | None = None
+    realarm: Duration | None = None
+    shelvable: bool | None = None
+    max_shelve: Duration | None = None
+    suppressed_by: list[str] | None = None
+
+
+class JournalTable(Table):
+    """[journal]: how the record is kept."""
+
+    commit_every: Duration | None = None
+    """Readings are committed at least this often; "0 s" commits every poll. 10 s unless stated."""
+
+
+class SiteFile(Table):
+    """A Manhole Gateway site."""
+
+    site: SiteTable
+    buses: dict[str, BusTable] = {}
+    devices: dict[str, DeviceTable] = {}
+    channels: dict[str, ChannelTable] = {}
+    discharging: DischargingTable | None = None
+    baselines: dict[str, BaselineTable] = {}
+    waivers: list[WaiverTable] = []
+    contacts: dict[str, ContactTable] = {}
+    notify: dict[str, PartTable] = {}
+    sinks: dict[str, PartTable] = {}
+    alarms: dict[str, AlarmTable] = {}
+    journal: JournalTable = JournalTable()
+
+
+@dataclass(frozen=True, slots=True)
+class Loaded:
+    """What reading a site file gave: a site when there are no errors, and everything to be said about it."""
+
+    site: Site | None
+    errors: tuple[Problem, ...]
+    warnings: tuple[Problem, ...]
+    packs: tuple[Pack, ...]
+    unbound: Mapping[str, str]  # rule id -> why no channel feeds it
+
+
+def load(path: Path, *, for_replay: bool = False) -> Site:
+    """The site in a file, checked. ConfigError carries every mistake of the file and its ordinance packs.
+
+    `for_replay` lets no date gate and does not insist on approvals. No port, secret or certificate is opened here.
+    """
+    loaded = read(path, for_replay=for_replay)
+    if loaded.site is None:
+        raise ConfigError(loaded.errors)
+    return loaded.site
+
+
+def read(path: Path, *, for_replay: bool = False, today: date | None = None) -> Loaded:
+    """The same without raising for mistakes, and with the warnings.
+
+    `today` gates dates; left out, it is the system's date if its clock is trusted, else dates do not gate. ConfigError
+    only when the file cannot be read or is no TOML at all.
+    """
+    source = read_toml(path)
+    problems = Problems(source.name, source.lines)
+    tree = _validate(source, problems)
+    packs, pack_problems = load_packs(path, tree.site.ordinances, problems)
+    points = device_points(path, tree.devices, problems)
+    gate = None if for_replay else today or _today()
+    built = build_site(tree, source.content, packs, points, problems, today=gate, for_replay=for_replay)
+    every = [problems, *pack_problems]
+    errors = tuple(e for found in every for e in sorted(found.errors, key=_line))
+    warnings = tuple(w for found in every for w in sorted(found.warnings, key=_line))
+    return Loaded(None if errors else built.site, errors, warnings, tuple(packs.values()), built.unbound)
+
+
+def json_schema() -> dict[str, Any]:
+    """The JSON Schema of a site file, for editors."""
+    schema = TypeAdapter(SiteFile).json_schema(by_alias=True)
+    return {"$schema": "https://json-schema.org/draft/2020-12/schema", **schema}
+
+
+def _line(problem: Problem) -> int:
+    return problem.line or 0
+
+
+def _today() -> date | None:
+    now = SystemClock().now()
+    return datetime.fromtimestamp(now.utc_us / 1e6, UTC).date() if now.synced else None
+
+
+# Stands in for what is wrong in [site], so that the rest of the file can be checked in the same go.
+_ANY_SITE = {"id": "unknown", "name": "unknown", "discharger": "unknown", "time_zone": "UTC", "ordinances": []}
+
+
+def _validate(source: Source, problems: Problems) -> SiteFile:
+    """The tree of the file without what is wrong in it, which goes to `problems`."""
+    content = deepcopy(dict(source.content))
+    told: list[KeyPath] = []
+    for _ in range(_ROUNDS):
+        try:
+            return SiteFile.model_validate(content)
+        except ValidationError as error:
+            mistakes = [(tuple(e["loc"]), dict(e)) for e in error.errors(include_url=False)]
+        for path, mistake in mistakes:
+            if not any(path[: len(other)] == other or other[: len(path)] == path for other in told):
+                problems.error(path, reworded(mistake, _known_keys(path[:-1])))
+            told.append(path)
+        for path, mistake in mistakes:
+            _prune(content, path, missing=mistake["type"] == "missing")
+    return SiteFile.model_validate({"site": _ANY_SITE})
+
+
+_ROUNDS = 8  # a wrong list item makes its list missing, which makes its table missing: three suffice
+
+
+def _prune(content: dict[str, Any], path: KeyPath, *, missing: bool) -> None:
+    """Take out the smallest part whose absence makes the rest checkable."""
+    section = path[0]
+    if section == "site" and (missing or len(path) == 1):
+        site = content.get("site") if len(path) > 1 else None
+        content["site"] = {**_ANY_SITE, **site} if isinstance(site, dict) else dict(_ANY_SITE)
+        return
+    keys = path[:2] if missing else path
+    node: Any = content
+    holder, last = content, section
+    for key in keys:
+        if isinstance(node, dict) and key in node:
+            holder, last = node, key
+            node = node[key]
+        else:
+            break
+    holder.pop(str(last), None)
+
+
+def _known_keys(path: KeyPath) -> list[str]:
+    """The keys the table at a path may have, or none when it is no table of a fixed shape."""
+    kind: Any = SiteFile
+    for key in path:
+        if isinstance(kind, type) and issubclass(kind, BaseModel):
+            fields = {field.alias or name: field.annotation for name, field in kind.model_fields.items()}
+            kind = fields.get(str(key))
+        else:
+            kind = next(iter(get_args(kind)[-1:]), None)
+        kind = next((option for option in get_args(kind) if _is_table(option)), kind)
+    return [field.alias or name for name, field in kind.model_fields.items()] if _is_table(kind) else []
+
+
+def _is_table(kind: Any) -> bool:
+    return isinstance(kind, type) and issubclass(kind, BaseModel)

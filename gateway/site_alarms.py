@@ -1,0 +1,96 @@
+"""How every alarm of a site behaves for people: the defaults, and what the site file changes of them."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from gateway.model import Severity
+from gateway.problems import Problems
+from gateway.site import AlarmPolicy, Channel, Rule
+from gateway.site_channels import convert
+from gateway.spelling import did_you_mean
+from gateway.toml_lines import Path
+
+if TYPE_CHECKING:
+    from gateway.config import AlarmTable
+
+__all__ = ["build_alarms", "sensor_alarm"]
+
+_MINUTE_US = 60_000_000
+
+# Engineering choices, in the rule's unit or as a share of its limit: how far inside the limit a value must be before an
+# alarm returns to normal. They never touch what the rule records.
+_DEADBAND_PH = 0.1
+_DEADBAND_SHARE = {"temperature": 0.01}
+_DEADBAND_SHARE_ELSE = 0.05
+
+
+def sensor_alarm(channel: str) -> str:
+    """The alarm that says a channel cannot be trusted."""
+    return f"sensor-{channel}"
+
+
+def build_alarms(
+    tables: Mapping[str, "AlarmTable"],
+    rules: Sequence[Rule],
+    channels: Mapping[str, Channel],
+    known_rules: Iterable[str],
+    problems: Problems,
+) -> dict[str, AlarmPolicy]:
+    """One policy for every bound rule's alarm and for every channel's sensor fault.
+
+    `known_rules` are the ids of all rules of the packs, bound or not: their tables are no mistake, only idle.
+    """
+    policies = {rule.alarm: _rule_policy(rule, channels[rule.channel].quantity) for rule in rules}
+    units = {rule.alarm: rule.unit for rule in rules}
+    for name, channel in channels.items():
+        alarm = sensor_alarm(name)
+        policies[alarm] = AlarmPolicy(alarm, Severity.WARNING, on_delay_us=_MINUTE_US, off_delay_us=_MINUTE_US)
+        units[alarm] = channel.unit
+    by_rule: dict[str, list[str]] = {}
+    for rule in rules:
+        by_rule.setdefault(rule.id, []).append(rule.alarm)
+    names = {*policies, *by_rule, *known_rules}
+    # A table for a rule speaks for all its alarms; one for a single alarm has the last word.
+    for name, table in sorted(tables.items(), key=lambda item: item[0] in policies):
+        path: Path = ("alarms", name)
+        if name not in names:
+            problems.error(path, f"there is no rule or alarm {name!r}{did_you_mean(name, names)}")
+        elif name not in policies and name not in by_rule:
+            problems.warning(path, "is idle: no channel of this site feeds that rule")
+        for alarm in [name] if name in policies else by_rule.get(name, []):
+            policies[alarm] = replace(policies[alarm], **_changes(table, units[alarm], names, path, problems))
+    return policies
+
+
+def _rule_policy(rule: Rule, quantity: str) -> AlarmPolicy:
+    threshold = rule.limit
+    if threshold is None and rule.factor is not None and rule.baseline is not None and rule.baseline.value is not None:
+        threshold = rule.factor * rule.baseline.value
+    share = _DEADBAND_SHARE.get(quantity, _DEADBAND_SHARE_ELSE)
+    deadband = _DEADBAND_PH if quantity == "pH" else share * abs(threshold or 0.0)
+    return AlarmPolicy(rule.alarm, rule.severity, off_delay_us=_MINUTE_US, deadband=deadband)
+
+
+def _changes(table: "AlarmTable", unit: str, alarms: Iterable[str], path: Path, problems: Problems) -> dict[str, Any]:
+    changes: dict[str, Any] = {
+        "severity": Severity[table.severity.upper()] if table.severity is not None else None,
+        "enabled": table.enabled,
+        "on_delay_us": table.on_delay,
+        "off_delay_us": table.off_delay,
+        "latching": table.latching,
+        "ack_required": table.ack_required,
+        "realarm_us": table.realarm,
+        "shelvable": table.shelvable,
+        "max_shelve_us": table.max_shelve,
+    }
+    if table.deadband is not None:
+        changes["deadband"] = convert(table.deadband, unit, problems, (*path, "deadband"), difference=True)
+        if table.deadband[0] < 0:
+            problems.error((*path, "deadband"), "must not be negative")
+    if table.suppressed_by is not None:
+        for other in table.suppressed_by:
+            if other not in alarms:
+                problems.error((*path, "suppressed_by"), f"there is no alarm {other!r}{did_you_mean(other, alarms)}")
+        changes["suppressed_by"] = tuple(table.suppressed_by)
+    return {key: value for key, value in changes.items() if value is not None}

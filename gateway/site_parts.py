@@ -1,0 +1,125 @@
+"""Buses, devices, contacts, sinks and notifiers of the site file, checked for what they need of each other."""
+
+import re
+from collections.abc import Callable, Iterable, Mapping
+from importlib.metadata import entry_points
+from typing import TYPE_CHECKING, Any
+
+from gateway.errors import ConfigError
+from gateway.model import Severity
+from gateway.problems import Problems
+from gateway.sinks.mqtt_options import MqttOptions
+from gateway.site import Bus, Contact, Device, Part
+from gateway.spelling import did_you_mean
+from gateway.toml_lines import Path
+
+if TYPE_CHECKING:
+    from gateway.config import BusTable, ContactTable, PartTable, SiteFile
+
+__all__ = ["build_buses", "build_contacts", "build_devices", "build_parts"]
+
+_PHONE = re.compile(r"\+[1-9][0-9]{6,14}")
+_SERIAL_KINDS = ("modbus-rtu", "modbus-ascii")
+_NEEDS = {"modbus-tcp": "host", "modbus-rtu-over-tcp": "host", "replay": "file"}
+_MAX_BUSES, _MAX_DEVICES, _LAST_SERIAL_UNIT = 4, 32, 247
+
+# Kinds that come with the product; others register as entry points of the same group.
+_BUILT_IN = {"sinks": ("mqtt",), "notify": ("bench",)}
+_ENTRY_POINT_GROUPS = {"sinks": "manhole_gateway.sinks", "notify": "manhole_gateway.notifiers"}
+_CHECKS: Mapping[tuple[str, str], Callable[[Part], object]] = {("sinks", "mqtt"): MqttOptions.of}
+_SECRET = re.compile(r"(password|passphrase|secret|token|api_?key|pin)$", re.IGNORECASE)
+
+
+def build_buses(tables: Mapping[str, "BusTable"], problems: Problems) -> dict[str, Bus]:
+    """The ports, each with what its kind needs."""
+    for name, table in tables.items():
+        needs = "port" if table.kind in _SERIAL_KINDS else _NEEDS[table.kind]
+        if not getattr(table, needs):
+            problems.error(("buses", name, needs), f"is required for {table.kind}")
+    if len(tables) > _MAX_BUSES:
+        problems.warning(("buses",), f"one gateway serves up to {_MAX_BUSES} buses, here are {len(tables)}")
+    return {
+        name: Bus(name, t.kind, t.port, t.baud, t.parity, t.stop_bits, t.host, t.tcp_port, t.file)
+        for name, t in tables.items()
+    }
+
+
+def build_devices(tree: "SiteFile", buses: Iterable[str], problems: Problems) -> dict[str, Device]:
+    """The instruments; `buses` are the names the file gives, broken ones included."""
+    devices: dict[str, Device] = {}
+    names = tuple(buses)
+    for name, table in tree.devices.items():
+        path: Path = ("devices", name)
+        if table.bus not in names:
+            problems.error((*path, "bus"), f"there is no bus {table.bus!r}{did_you_mean(table.bus, names)}")
+        bus = tree.buses.get(table.bus)
+        if bus is not None and bus.kind in _SERIAL_KINDS and not 1 <= table.unit <= _LAST_SERIAL_UNIT:
+            problems.error((*path, "unit"), f"must be 1 to {_LAST_SERIAL_UNIT} on a serial line")
+        if table.timeout == 0:
+            problems.error((*path, "timeout"), "must be above zero")
+        for other in devices.values():
+            if (other.bus, other.unit) == (table.bus, table.unit):
+                problems.warning((*path, "unit"), f"is also the address of device {other.name!r} on bus {table.bus!r}")
+        default = Device(name, table.bus, table.unit, table.profile)
+        devices[name] = Device(
+            name=name,
+            bus=table.bus,
+            unit=table.unit,
+            profile=table.profile,
+            timeout_us=default.timeout_us if table.timeout is None else table.timeout,
+            retries=table.retries,
+            overrides=dict(table.model_extra or {}),
+        )
+    if len(devices) > _MAX_DEVICES:
+        problems.warning(("devices",), f"one gateway serves up to {_MAX_DEVICES} devices, here are {len(devices)}")
+    return devices
+
+
+def build_contacts(
+    tables: Mapping[str, "ContactTable"], notifiers: Iterable[str], problems: Problems
+) -> tuple[Contact, ...]:
+    """The people; `notifiers` are the names the file gives."""
+    names = tuple(notifiers)
+    for name, table in tables.items():
+        for notifier in table.notify:
+            if notifier not in names:
+                hint = did_you_mean(notifier, names)
+                problems.error(("contacts", name, "notify"), f"there is no [notify.{notifier}]{hint}")
+        if table.phone and not _PHONE.fullmatch(table.phone):
+            problems.error(("contacts", name, "phone"), f"{table.phone!r} must be as +15185550123, with country code")
+    return tuple(
+        Contact(name, t.name, tuple(t.notify), t.phone, Severity[t.from_severity.upper()], t.language)
+        for name, t in tables.items()
+    )
+
+
+def build_parts(section: str, tables: Mapping[str, "PartTable"], problems: Problems) -> tuple[Part, ...]:
+    """Sinks or notifiers with their options as written. No secret may stand in the file itself."""
+    parts: list[Part] = []
+    installed = entry_points(group=_ENTRY_POINT_GROUPS[section]).names
+    for name, table in tables.items():
+        path: Path = (section, name)
+        kind = table.kind or name
+        options: dict[str, Any] = dict(table.model_extra or {})
+        _check_secrets(options, path, problems)
+        part = Part(name, kind, options)
+        parts.append(part)
+        if kind not in _BUILT_IN[section] and kind not in installed:
+            hint = did_you_mean(kind, {*_BUILT_IN[section], *installed})
+            problems.error((*path, "kind") if table.kind else path, f"no {section} of kind {kind!r} is installed{hint}")
+        elif (section, kind) in _CHECKS:
+            try:
+                _CHECKS[section, kind](part)
+            except ConfigError as error:
+                for problem in error.problems:
+                    keys = problem.path.split(".")[2:]
+                    problems.error((*path, *keys), problem.text)
+    return tuple(parts)
+
+
+def _check_secrets(options: Mapping[str, Any], path: Path, problems: Problems) -> None:
+    for key, value in options.items():
+        if isinstance(value, Mapping):
+            _check_secrets(value, (*path, key), problems)
+        elif _SECRET.search(key):
+            problems.error((*path, key), f"a secret never stands in the site file; name a file: {key}_file")
