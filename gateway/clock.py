@@ -2,13 +2,14 @@
 
 import asyncio
 import ctypes
+import os
 import time
 from pathlib import Path
 from typing import Protocol
 
 from gateway.model import Instant
 
-__all__ = ["Clock", "SystemClock", "ScaledClock", "boot_id"]
+__all__ = ["Clock", "SystemClock", "ScaledClock"]
 
 _STA_UNSYNC = 0x40  # adjtimex(2), status bit
 _TIME_ERROR = 5  # adjtimex(2), return value: clock not synchronised
@@ -16,6 +17,11 @@ _TIME_ERROR = 5  # adjtimex(2), return value: clock not synchronised
 
 class Clock(Protocol):
     """A source of Instants. Safe to call from any thread; `sleep` from the event loop only."""
+
+    @property
+    def axis(self) -> str:
+        """The name of the monotonic axis: stamps of two processes can be compared when it is the same (the boot id)."""
+        ...
 
     def now(self) -> Instant:
         """The present moment."""
@@ -28,6 +34,17 @@ class Clock(Protocol):
 
 class SystemClock:
     """Wall clock and CLOCK_BOOTTIME of this machine (monotonic, counts suspend; reliability 3)."""
+
+    @property
+    def axis(self) -> str:
+        """The kernel's id of this boot; systemd hands it in as BOOT_ID where /proc is hidden (reliability 4.2)."""
+        handed_in = os.environ.get("BOOT_ID")
+        if handed_in:
+            return handed_in.replace("-", "")
+        try:
+            return Path("/proc/sys/kernel/random/boot_id").read_text(encoding="ascii").strip().replace("-", "")
+        except OSError:
+            return "unknown"
 
     def now(self) -> Instant:
         """The present moment; `synced` as the kernel says."""
@@ -53,6 +70,11 @@ class ScaledClock:
         self.anchor_mono_us = real.mono_us if anchor_mono_us is None else anchor_mono_us
         self.anchor_utc_us = real.utc_us if anchor_utc_us is None else anchor_utc_us
 
+    @property
+    def axis(self) -> str:
+        """The anchor and the speed: two processes that share them share the axis."""
+        return f"bench-{self.anchor_mono_us}-{self.anchor_utc_us}-{self.speed:g}"
+
     def now(self) -> Instant:
         """The present virtual moment, always trusted."""
         real_us = time.clock_gettime_ns(time.CLOCK_BOOTTIME) // 1000
@@ -62,14 +84,6 @@ class ScaledClock:
     async def sleep(self, duration_us: int) -> None:
         """Wait for a virtual duration."""
         await asyncio.sleep(max(0, duration_us) / 1e6 / self.speed)
-
-
-def boot_id() -> str:
-    """The kernel's id of this boot, or `unknown` where it is hidden (ProcSubset=pid; reliability 4.2)."""
-    try:
-        return Path("/proc/sys/kernel/random/boot_id").read_text(encoding="ascii").strip()
-    except OSError:
-        return "unknown"
 
 
 class _Timex(ctypes.Structure):

@@ -161,8 +161,7 @@ class Pipeline:
         step.readings.append(reading)
         if reading.tests == ("order",):
             return  # kept and flagged; not later than the newest, so it takes part in nothing
-        if mono_us + channel.spec.hold_us < self._next_us:
-            self._next_us = mono_us + channel.spec.hold_us
+        self._next_us = min(self._next_us, mono_us + channel.spec.hold_us)
         if channel.is_witness:
             self.interlock.hear(reading)
         channel.seconds.add(reading, discharge)
@@ -216,7 +215,10 @@ class Pipeline:
 
     def _watch_clock(self, now: Instant, step: "_Step") -> None:
         """A wall clock that moved against the monotonic one is written down; durations never follow it."""
-        last, self._last = self._last, now
+        last = self._last
+        if now.mono_us <= last.mono_us:
+            return
+        self._last = now
         moved_us = (now.utc_us - last.utc_us) - (now.mono_us - last.mono_us)
         if abs(moved_us) > _STEP_US:
             body = {"step_us": moved_us, "from_utc_us": last.utc_us, "to_utc_us": now.utc_us, "synced": now.synced}

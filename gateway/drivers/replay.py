@@ -7,20 +7,18 @@ whole file has been read, so a malformed one leaves nothing half-done. No port, 
 import json
 from collections.abc import Mapping
 from dataclasses import replace
-from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any, TextIO
 
 from gateway.drivers.recorded import ColumnMap, RecordedSeries
 from gateway.errors import InputError
+from gateway.isotime import iso_utc
 from gateway.model import Finding, Instant, Verdict
 from gateway.pipeline import Pipeline
 from gateway.signals.seconds import CHANNEL_CLASSES
 from gateway.site import Conversion, Site
 
-__all__ = ["as_recorded", "finding_line", "iso_utc", "replay", "run_replay"]
-
-_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+__all__ = ["as_recorded", "finding_line", "replay", "run_replay"]
 
 
 def run_replay(
@@ -86,11 +84,6 @@ def finding_line(finding: Finding) -> dict[str, Any]:
         "unit": finding.unit,
         "reason": finding.reason,
     }
-
-
-def iso_utc(utc_us: int) -> str:
-    """UTC as ISO 8601 with Z; a fraction only where there is one."""
-    return (_EPOCH + timedelta(microseconds=utc_us)).isoformat().removesuffix("+00:00") + "Z"
 
 
 def _period(first: Instant, last: Instant) -> dict[str, str]:

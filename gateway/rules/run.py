@@ -265,6 +265,7 @@ class ExceedanceRule(ABC):
                     event = FindingEvent.RAISED if run.proven else FindingEvent.PREALARM
                     self._of_run(event, Verdict.EXCEEDED, run, run.last, run.observed, self.proof())
             return []
+        self._last_word = resume.now
         lost = None if state["run"] is None else Run.from_state(state["run"], Resume(resume.now, 0))
         if lost is None:
             return []

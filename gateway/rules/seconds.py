@@ -64,7 +64,8 @@ class RuleSeconds:
             self._doubt_us[unproven] = self._doubt_us.get(unproven, 0) + self._pending_us
             self._pending_us = 0
         self._proven = False
-        self._word = Verdict.NOT_EVALUABLE
+        if self._word is None or self._word is Verdict.EXCEEDED:  # else a dry probe has spoken since
+            self._word = Verdict.NOT_EVALUABLE
 
     def claim_doubt(self) -> None:
         """The suspected track has spoken: what was in doubt is suspected."""

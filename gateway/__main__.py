@@ -1,0 +1,261 @@
+"""The command line. It parses and prints; each command's body lives with what it commands.
+
+Data goes to stdout, diagnostics to stderr. Exit status: 0 done; 1 the answer is "no"; 2 usage; 66 input missing;
+78 configuration.
+"""
+
+import argparse
+import asyncio
+import logging
+import os
+import signal
+import sys
+from collections.abc import Callable, Coroutine, Sequence
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+from gateway import __version__
+from gateway.clock import Clock, ScaledClock, SystemClock
+from gateway.errors import ConfigError, GatewayError, InputError
+
+__all__ = ["main"]
+
+EX_OK, EX_NO, EX_USAGE, EX_NOINPUT, EX_CONFIG = 0, 1, 2, 66, 78
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run one command; returns its exit status."""
+    arguments = _parser().parse_args(argv)
+    logging.basicConfig(
+        level=logging.DEBUG if arguments.verbose else logging.INFO,
+        stream=sys.stderr,
+        format="%(levelname)s %(name)s: %(message)s",
+    )
+    try:
+        return int(arguments.body(arguments))
+    except ConfigError as error:
+        for problem in error.problems:
+            print(problem, file=sys.stderr)
+        return EX_CONFIG
+    except InputError as error:
+        print(error, file=sys.stderr)
+        return EX_NOINPUT
+    except GatewayError as error:
+        print(error, file=sys.stderr)
+        return EX_NO
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # the reader of a pipe left; that is its right
+        return EX_OK
+    except KeyboardInterrupt:
+        return 130
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog="manhole-gateway", description=import_module("gateway").__doc__)
+    parser.add_argument("--version", action="version", version=f"manhole-gateway {__version__}")
+    parser.add_argument("-v", "--verbose", action="store_true", help="diagnostics in full, on stderr")
+    commands = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
+
+    run = commands.add_parser("run", help="the gateway in the foreground")
+    run.add_argument("site", type=Path, metavar="SITE")
+    _state(run)
+    run.add_argument("--bench-clock", metavar="SPEED[@MONO_US/UTC_US]", help="a scaled clock, for the bench only")
+    run.set_defaults(body=_run)
+
+    demo = commands.add_parser("demo", help="simulators, a broker and the gateway, all in one")
+    demo.add_argument("--scenario", default="demo")
+    demo.add_argument("--speed", type=float, help="virtual seconds in every real one")
+    demo.add_argument("--duration", metavar="2min", help="how long to show, in real time")
+    demo.add_argument("--no-web", action="store_true", help="no local page")
+    demo.add_argument("--svg", type=Path, help="save the last picture here")
+    _json(demo)
+    demo.set_defaults(body=_demo)
+
+    check = commands.add_parser("check", help="every mistake of a site file at once")
+    check.add_argument("site", type=Path, metavar="SITE")
+    _json(check)
+    check.set_defaults(body=_check)
+
+    replay = commands.add_parser("replay", help="a recorded series through the same pipeline")
+    replay.add_argument("site", type=Path, metavar="SITE")
+    replay.add_argument("data", type=Path, metavar="DATA.csv")
+    replay.add_argument("--map", type=Path, help="TOML that renames columns and gives units and quality codes")
+    replay.add_argument("--time-zone", metavar="ZONE", help="the zone of times without an offset")
+    _json(replay)
+    replay.set_defaults(body=_replay)
+
+    read = commands.add_parser("read", help="values with raw words, straight from the instruments")
+    read.add_argument("site", type=Path, metavar="SITE")
+    read.add_argument("channels", nargs="*", metavar="CHANNEL")
+    _json(read)
+    read.set_defaults(body=_read)
+
+    _alarms(commands)
+
+    simulate = commands.add_parser("simulate", help="the simulated instruments alone")
+    simulate.add_argument("rest", nargs=argparse.REMAINDER, help="see `simulate --help`")
+    simulate.set_defaults(body=_simulate)
+
+    status = commands.add_parser("status", help="health of the running gateway")
+    _state(status)
+    _json(status)
+    status.set_defaults(body=_status)
+
+    schema = commands.add_parser("schema", help="JSON Schema of the site file")
+    schema.set_defaults(body=_schema)
+    return parser
+
+
+def _alarms(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
+    alarms = commands.add_parser("alarms", help="list, acknowledge, shelve, take out of service")
+    actions = alarms.add_subparsers(title="actions", metavar="ACTION", required=True)
+    listing = actions.add_parser("list", help="every alarm that is not normal")
+    listing.add_argument("--all", action="store_true", help="the normal ones too")
+    _state(listing)
+    _json(listing)
+    listing.set_defaults(body=_alarm_list)
+    for name, words in (
+        ("ack", "acknowledge"),
+        ("shelve", "put aside for a while"),
+        ("unshelve", "take up again"),
+        ("out-of-service", "take out of service"),
+        ("return", "return to service"),
+        ("reset", "reset a latched alarm"),
+    ):
+        action = actions.add_parser(name, help=words)
+        action.add_argument("alarm", metavar="ALARM")
+        action.add_argument("--by", required=True, metavar="NAME", help="who does it")
+        if name == "ack":
+            action.add_argument("--occurrence", type=int, help="only if this is still the one that stands")
+        if name in ("shelve", "out-of-service"):
+            action.add_argument("--reason", required=True)
+        if name == "shelve":
+            action.add_argument("--for", dest="duration", metavar="2h", help="without it, for the present occurrence")
+        _state(action)
+        _json(action)
+        action.set_defaults(body=_alarm_action, action=name)
+
+
+def _state(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--state", type=Path, metavar="DIR", help="the gateway's state directory")
+
+
+def _json(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--json", action="store_true", help="machine-readable output")
+
+
+def _run(arguments: argparse.Namespace) -> int:
+    from gateway.app import GatewayApp
+    from gateway.config import load
+    from gateway.state_dir import state_directory
+
+    site = load(arguments.site)
+    app = GatewayApp(site, _clock(arguments.bench_clock), state_directory(site.id, arguments.state))
+    return asyncio.run(_until_signalled(app.run()))
+
+
+async def _until_signalled(body: Coroutine[Any, Any, None]) -> int:
+    task = asyncio.create_task(body, name="gateway")
+    loop = asyncio.get_running_loop()
+    for number in (signal.SIGTERM, signal.SIGINT):
+        loop.add_signal_handler(number, task.cancel)
+    try:
+        await task
+    except asyncio.CancelledError:
+        return EX_OK
+    return EX_OK
+
+
+def _clock(text: str | None) -> Clock:
+    if text is None:
+        return SystemClock()
+    speed, _, anchor = text.partition("@")
+    mono_us, _, utc_us = anchor.partition("/")
+    try:
+        return ScaledClock(float(speed), int(mono_us) if mono_us else None, int(utc_us) if utc_us else None)
+    except ValueError as error:
+        raise InputError(f"--bench-clock {text!r}: {error}") from error
+
+
+def _demo(arguments: argparse.Namespace) -> int:
+    body = _bench("simulators.demo", "run_demo")
+    return int(body(arguments, sys.stdout))
+
+
+def _simulate(arguments: argparse.Namespace) -> int:
+    return int(_bench("simulators.simulate", "main")(arguments.rest))
+
+
+def _bench(module: str, name: str) -> Callable[..., Any]:
+    """The bench, imported only when asked for: a gateway in a cabinet never loads it."""
+    try:
+        body: Callable[..., Any] = getattr(import_module(module), name)
+    except ModuleNotFoundError as error:
+        if error.name and error.name.startswith("simulators"):
+            raise
+        raise InputError(f"the bench needs {error.name}: install manhole-gateway[bench]") from error
+    return body
+
+
+def _check(arguments: argparse.Namespace) -> int:
+    from gateway.check import run_check
+
+    return run_check(arguments.site, as_json=arguments.json, out=sys.stdout)
+
+
+def _replay(arguments: argparse.Namespace) -> int:
+    from gateway.config import load
+    from gateway.drivers.recorded import read_map
+    from gateway.drivers.replay import run_replay
+
+    site = load(arguments.site, for_replay=True)
+    mapping = None if arguments.map is None else read_map(arguments.map)
+    return run_replay(site, arguments.data, sys.stdout, mapping=mapping, time_zone=arguments.time_zone)
+
+
+def _read(arguments: argparse.Namespace) -> int:
+    from gateway.config import load
+    from gateway.drivers.read import run_read
+
+    site = load(arguments.site)
+    return run_read(site, arguments.channels, sys.stdout, as_json=arguments.json)
+
+
+def _alarm_list(arguments: argparse.Namespace) -> int:
+    from gateway.operator_actions import run_list
+
+    return run_list(arguments.state, sys.stdout, as_json=arguments.json, everything=arguments.all)
+
+
+def _alarm_action(arguments: argparse.Namespace) -> int:
+    from gateway.operator_actions import run_action
+
+    args = {
+        key: value
+        for key, value in (
+            ("alarm", arguments.alarm),
+            ("occurrence", getattr(arguments, "occurrence", None)),
+            ("reason", getattr(arguments, "reason", None)),
+            ("for", getattr(arguments, "duration", None)),
+        )
+        if value is not None
+    }
+    return run_action(arguments.state, arguments.action, arguments.by, args, sys.stdout, as_json=arguments.json)
+
+
+def _status(arguments: argparse.Namespace) -> int:
+    from gateway.state_dir import find_state_directory
+    from gateway.status import run_status
+
+    return run_status(find_state_directory(arguments.state), sys.stdout, as_json=arguments.json)
+
+
+def _schema(_: argparse.Namespace) -> int:
+    from gateway.schema import run_schema
+
+    return run_schema(sys.stdout)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,227 @@
+"""Builds the gateway of one site and runs it in one TaskGroup. The only place that knows all parts.
+
+Buses deliver samples; the pipeline judges them; the journal commits; then the sinks and the texts are woken.
+Acquisition waits for nothing northbound, and a disk that fails stops no alarm.
+"""
+
+import asyncio
+import logging
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from gateway import __version__, registry
+from gateway.alarms.notify import TextDelivery
+from gateway.clock import Clock
+from gateway.commands import Command, execute
+from gateway.control import serve, socket_path
+from gateway.drivers.bus import PollBus
+from gateway.errors import StoreError
+from gateway.model import Instant, Note, Outcome, Reading, Resume, Sample
+from gateway.pipeline import Pipeline
+from gateway.sinks.delivery import Delivery
+from gateway.site import Site
+from gateway.status import status_of
+from gateway.store.journal import Journal, Recovered
+from gateway.supervise import supervise
+
+__all__ = ["GatewayApp", "resume_from"]
+
+_log = logging.getLogger(__name__)
+
+_TICK_US = 1_000_000
+_TICK_LAG_US = 5_000_000
+"""Ticks run this far behind, so that an answer still on the wire is never overtaken by its own silence. Findings are
+stamped at their deadlines all the same."""
+_HEALTH_EVERY_US = 60_000_000
+_MOST_UNRECORDED = 1000
+
+
+class GatewayApp:
+    """One site, running. Construct, then `await run()`; cancel to stop: what is pending is committed first."""
+
+    def __init__(self, site: Site, clock: Clock, state_directory: Path) -> None:
+        self.site = site
+        self.clock = clock
+        self.state_directory = state_directory
+        self.journal = Journal(state_directory / "journal.db", site.id, clock.axis)
+        self.pipeline = Pipeline(site, clock.now())
+        self.answered: dict[str, dict[str, Any]] = {}
+        self.latest: dict[str, Reading] = {}
+        self.faults: dict[str, str] = {}
+        self.ready = asyncio.Event()
+        self.unrecorded = 0
+        self.started = clock.now()
+        self.sinks = [registry.sink(part, site) for part in site.sinks]
+        self.deliveries = [Delivery(sink, self.journal, clock) for sink in self.sinks]
+        notifiers = {part.name: registry.notifier(part) for part in site.notifiers}
+        self.texts = TextDelivery(self.journal, notifiers, site, clock)
+        self.buses = [self._bus(name) for name in site.buses]
+        self._urgent = asyncio.Event()
+        self._unrecorded_messages: list[Any] = []
+
+    def now(self) -> Instant:
+        """The present moment."""
+        return self.clock.now()
+
+    async def run(self) -> None:
+        """Run until cancelled. Raises ConfigError or StoreError only before the first poll."""
+        self.state_directory.mkdir(parents=True, exist_ok=True, mode=0o700)
+        recovered = await self.journal.open(self.now())
+        self._restore(recovered)
+        await self._commit()
+        try:
+            async with serve(socket_path(self.state_directory), self._answer), asyncio.TaskGroup() as group:
+                for bus in self.buses:
+                    self._start(group, f"bus {bus.name}", bus.run)
+                self._start(group, "tick", self._tick_loop)
+                self._start(group, "commit", self._commit_loop)
+                self._start(group, "texts", self.texts.run)
+                for delivery in self.deliveries:
+                    self._start(group, f"delivery {delivery.name}", delivery.run)
+                self._start(group, "health", self._health_loop)
+                self.ready.set()
+        finally:
+            await self._stop()
+
+    async def record(self, outcome: Outcome) -> None:
+        """Commit an outcome at once and tell the world."""
+        self._accept(outcome)
+        await self._commit()
+
+    async def status(self) -> dict[str, Any]:
+        """Health at a glance, JSON-able."""
+        return await status_of(self)
+
+    async def resend(self, sink: str, from_seq: int, to_seq: int) -> dict[str, Any]:
+        """Send a range of the journal to one sink again, for a receiver that lost what it had acknowledged."""
+        for delivery in self.deliveries:
+            if delivery.name == sink:
+                replayed = await delivery.replay(from_seq, to_seq)
+                return {"acknowledged": replayed.acknowledged, "rejected": replayed.rejected}
+        raise LookupError(f"no sink {sink!r}; known are {', '.join(d.name for d in self.deliveries) or 'none'}")
+
+    def _bus(self, name: str) -> PollBus:
+        devices = [device for device in self.site.devices.values() if device.bus == name]
+        names = {device.name for device in devices}
+        channels = [channel for channel in self.site.channels.values() if channel.device in names]
+        return PollBus(self.site.buses[name], devices, channels, self.clock, self._deliver)
+
+    def _start(self, group: asyncio.TaskGroup, name: str, task: Any) -> None:
+        group.create_task(supervise(name, task, lambda why: self._fault(name, why)), name=name)
+
+    def _fault(self, name: str, why: str) -> None:
+        """A task fell over: remembered for `status`, and written into the journal."""
+        self.faults[name] = why
+        self._accept(Outcome(notes=(Note("task_fault", self.now(), {"task": name, "why": why}),), urgent=True))
+
+    def _restore(self, recovered: Recovered) -> None:
+        """Runs and alarms come back before the first sample; the start itself is written down."""
+        now = self.now()
+        resume = resume_from(recovered, now)
+        body = {
+            "version": __version__,
+            "config": self.site.config_hash,
+            "same_boot": recovered.same_boot,
+            "away_us": None if resume.offset_us is None or recovered.last is None else _away_us(recovered.last, resume),
+            "quarantined": None if recovered.quarantined is None else recovered.quarantined.name,
+        }
+        outcome = self.pipeline.restore(recovered.state, resume)
+        self._accept(replace(outcome, notes=(Note("started", now, body), *outcome.notes), urgent=True))
+
+    def _deliver(self, samples: Sequence[Sample], now: Instant) -> None:
+        """A poll came in: judge it, keep it, show it."""
+        self._accept(self.pipeline.process(samples, now))
+
+    def _accept(self, outcome: Outcome) -> None:
+        self.journal.add(outcome)
+        for reading in outcome.readings:
+            self.latest[reading.channel] = reading
+            for sink in self.sinks:
+                sink.live(reading)
+        if outcome.messages:
+            self._unrecorded_messages.extend(outcome.messages)
+            del self._unrecorded_messages[:-_MOST_UNRECORDED]
+        if outcome.urgent:
+            self._urgent.set()
+
+    async def _commit(self) -> None:
+        """One transaction for everything pending; then, and only then, the world is told."""
+        messages, self._unrecorded_messages = self._unrecorded_messages, []
+        try:
+            await self.journal.commit(self.now())
+        except StoreError as error:
+            self.unrecorded += 1
+            self.faults["journal"] = str(error)
+            _log.error("journal: %s", error)
+            # A disk that fails stops no alarm: the texts go out, and say that they are not on record (design 2).
+            for message in messages:
+                self.texts.send_unrecorded(message)
+            return
+        self.faults.pop("journal", None)
+        self.texts.wake()
+        for delivery in self.deliveries:
+            delivery.wake()
+
+    async def _commit_loop(self) -> None:
+        while True:
+            try:
+                async with asyncio.TaskGroup() as group:
+                    urgent = group.create_task(self._urgent.wait(), name="urgent")
+                    timer = group.create_task(self.clock.sleep(self.site.commit_every_us), name="commit timer")
+                    await asyncio.wait((urgent, timer), return_when=asyncio.FIRST_COMPLETED)
+                    urgent.cancel()
+                    timer.cancel()
+            finally:
+                self._urgent.clear()
+            if self.journal.pending:
+                await self._commit()
+
+    async def _tick_loop(self) -> None:
+        while True:
+            await self.clock.sleep(_TICK_US)
+            now = self.now()
+            lagged = Instant(now.utc_us - _TICK_LAG_US, now.mono_us - _TICK_LAG_US, now.synced)
+            if lagged.mono_us > self.started.mono_us:
+                self._accept(self.pipeline.tick(lagged))
+
+    async def _health_loop(self) -> None:
+        while True:
+            health = await self.status()
+            for sink in self.sinks:
+                sink.publish_health(health)
+            await self.clock.sleep(_HEALTH_EVERY_US)
+
+    async def _answer(self, request: dict[str, Any]) -> dict[str, Any]:
+        return await execute(
+            self,
+            Command(
+                name=str(request.get("command", "")),
+                actor=str(request.get("actor", "")),
+                args=request.get("args") or {},
+                id=str(request.get("id", "")),
+            ),
+        )
+
+    async def _stop(self) -> None:
+        self.journal.add(Outcome(notes=(Note("stopped", self.now(), {"version": __version__}),)))
+        try:
+            await self.journal.commit(self.now())
+        finally:
+            await self.journal.close(self.now())
+
+
+def resume_from(recovered: Recovered, now: Instant) -> Resume:
+    """How stored stamps come onto this process's axis: as they are within a boot, by trusted UTC across boots."""
+    last = recovered.last
+    if last is None or recovered.same_boot:
+        return Resume(now, 0)
+    if not (last.synced and now.synced):
+        return Resume(now, None)
+    return Resume(now, (now.mono_us - last.mono_us) - (now.utc_us - last.utc_us))
+
+
+def _away_us(last: Instant, resume: Resume) -> int | None:
+    stored_us = resume.mono(last.mono_us)
+    return None if stored_us is None else resume.now.mono_us - stored_us

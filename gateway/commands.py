@@ -1,0 +1,142 @@
+"""Every operator action is one Command through one function.
+
+Command line, page, MQTT, text reply and push-button only parse and print. An action is recorded with its actor before
+it is answered, and repeating one with the same id gives the first answer again.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+from gateway.alarms.engine import EngineStep
+from gateway.model import Instant, Note, Outcome
+from gateway.pipeline import Pipeline
+from gateway.units import parse_duration_us
+
+__all__ = ["ALARM_ACTIONS", "Command", "Gateway", "execute"]
+
+ALARM_ACTIONS = ("ack", "shelve", "unshelve", "out-of-service", "return", "reset")
+_REMEMBERED = 1000  # answers kept for repeats
+
+
+@dataclass(frozen=True, slots=True)
+class Command:
+    """One thing someone asks for. `id` makes a repeat recognisable; empty means it is never one."""
+
+    name: str
+    actor: str
+    args: Mapping[str, Any] = field(default_factory=dict)
+    id: str = ""
+    via: str = "control socket"
+
+
+class Gateway(Protocol):
+    """What a command may touch."""
+
+    pipeline: Pipeline
+    answered: dict[str, dict[str, Any]]
+
+    def now(self) -> Instant:
+        """The present moment."""
+        ...
+
+    async def record(self, outcome: Outcome) -> None:
+        """Commit an outcome; returns once it is on disk. Raises StoreError."""
+        ...
+
+    async def status(self) -> dict[str, Any]:
+        """Health at a glance, JSON-able."""
+        ...
+
+    async def resend(self, sink: str, from_seq: int, to_seq: int) -> dict[str, Any]:
+        """Send a range of the journal to one sink again."""
+        ...
+
+
+async def execute(gateway: Gateway, command: Command) -> dict[str, Any]:
+    """Carry out a command and return its answer: `ok`, and `error` in plain words when it was refused."""
+    if command.id and command.id in gateway.answered:
+        return gateway.answered[command.id]
+    try:
+        answer = await _carry_out(gateway, command)
+    except (LookupError, ValueError, TypeError) as error:
+        answer = {"ok": False, "error": str(error)}
+    if command.id:
+        while len(gateway.answered) >= _REMEMBERED:
+            del gateway.answered[next(iter(gateway.answered))]
+        gateway.answered[command.id] = answer
+    return answer
+
+
+async def _carry_out(gateway: Gateway, command: Command) -> dict[str, Any]:
+    if command.name == "status":
+        return {"ok": True, "status": await gateway.status()}
+    if command.name == "alarms":
+        return {"ok": True, "alarms": alarm_lines(gateway.pipeline)}
+    if command.name == "resend":
+        sink, first, last = command.args["sink"], int(command.args["from_seq"]), int(command.args["to_seq"])
+        return {"ok": True, **await gateway.resend(sink, first, last)}
+    if command.name in ALARM_ACTIONS:
+        return await _alarm_action(gateway, command)
+    known = ", ".join(("status", "alarms", "resend", *ALARM_ACTIONS))
+    raise LookupError(f"unknown command {command.name!r}; known are {known}")
+
+
+async def _alarm_action(gateway: Gateway, command: Command) -> dict[str, Any]:
+    """One operator action on one alarm: named, recorded, then answered."""
+    if not command.actor.strip():
+        raise ValueError("say who you are: an action on an alarm is signed")
+    alarm = str(command.args.get("alarm", ""))
+    now = gateway.now()
+    step = _on_engine(gateway.pipeline, command, alarm, now)
+    body = {
+        "command": command.name,
+        "alarm": alarm,
+        "actor": command.actor,
+        "via": command.via,
+        "id": command.id,
+        "reason": str(command.args.get("reason", "")),
+        "refused": step.refused,
+    }
+    await gateway.record(gateway.pipeline.carry(step, now, (Note("command", now, body),)))
+    if step.refused:
+        return {"ok": False, "error": step.refused}
+    return {"ok": True, "alarm": next(line for line in alarm_lines(gateway.pipeline) if line["id"] == alarm)}
+
+
+def _on_engine(pipeline: Pipeline, command: Command, alarm: str, now: Instant) -> EngineStep:
+    engine, args, actor = pipeline.engine, command.args, command.actor
+    reason = str(args.get("reason", ""))
+    if command.name == "ack":
+        occurrence = args.get("occurrence")
+        return engine.acknowledge(alarm, None if occurrence is None else int(occurrence), actor, now)
+    if command.name == "unshelve":
+        return engine.unshelve(alarm, actor, now)
+    if command.name == "return":
+        return engine.return_to_service(alarm, actor, now)
+    if command.name == "reset":
+        return engine.reset(alarm, actor, now)
+    if not reason.strip():
+        raise ValueError(f"{command.name} needs a reason: it is listed in every daily report")
+    if command.name == "out-of-service":
+        return engine.out_of_service(alarm, actor, reason, now)
+    duration = args.get("for")
+    until_us = None if duration is None else now.mono_us + parse_duration_us(str(duration))
+    return engine.shelve(alarm, until_us, actor, reason, now)
+
+
+def alarm_lines(pipeline: Pipeline) -> list[dict[str, Any]]:
+    """Every alarm with its state, for a list or a page; JSON-able."""
+    return [
+        {
+            "id": view.id,
+            "state": view.state.name.lower(),
+            "letter": view.state.value,
+            "occurrence": view.occurrence,
+            "severity": view.severity.name.lower(),
+            "since_utc_us": None if view.since is None else view.since.utc_us,
+            "acknowledged_by": view.acked_by,
+            "reason": view.reason,
+        }
+        for view in pipeline.engine.view()
+    ]

@@ -1,0 +1,94 @@
+"""The control socket: one JSON line in, one JSON line out, for whoever may open it (the state directory's owner).
+
+The command line, the local page and the push-button all speak this; what a command does lives in `commands`.
+"""
+
+import asyncio
+import contextlib
+import json
+import logging
+import os
+from collections.abc import AsyncIterator, Awaitable, Callable
+from pathlib import Path
+from typing import Any
+
+from gateway.errors import GatewayError
+
+__all__ = ["NotRunningError", "ask", "serve", "socket_path"]
+
+_log = logging.getLogger(__name__)
+_LINE_LIMIT = 1 << 20
+_TIMEOUT_S = 10.0
+
+Answer = Callable[[dict[str, Any]], Awaitable[dict[str, Any]]]
+
+
+class NotRunningError(GatewayError):
+    """No gateway answers on the control socket."""
+
+
+def socket_path(state_directory: Path) -> Path:
+    """Where the gateway of this state directory listens."""
+    return state_directory / "control.sock"
+
+
+@contextlib.asynccontextmanager
+async def serve(path: Path, answer: Answer) -> AsyncIterator[None]:
+    """Listen while the context lasts. A line that is no JSON object is answered with its error, never fatal."""
+
+    async def talk(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        try:
+            while line := await reader.readline():
+                writer.write((json.dumps(await _answer_line(line, answer), allow_nan=False) + "\n").encode())
+                await writer.drain()
+        except (ConnectionError, asyncio.LimitOverrunError, ValueError) as error:
+            _log.info("control socket: a caller left: %s", error)
+        finally:
+            writer.close()
+
+    _unlink(path)
+    umask = os.umask(0o077)
+    try:
+        server = await asyncio.start_unix_server(talk, path, limit=_LINE_LIMIT)
+    finally:
+        os.umask(umask)
+    try:
+        yield
+    finally:
+        server.close()
+        _unlink(path)
+
+
+def _unlink(path: Path) -> None:
+    path.unlink(missing_ok=True)
+
+
+async def _answer_line(line: bytes, answer: Answer) -> dict[str, Any]:
+    try:
+        request = json.loads(line)
+    except ValueError as error:
+        return {"ok": False, "error": f"not JSON: {error}"}
+    if not isinstance(request, dict):
+        return {"ok": False, "error": "a request is a JSON object"}
+    return await answer(request)
+
+
+async def ask(path: Path, request: dict[str, Any]) -> dict[str, Any]:
+    """Send one request and return its answer. NotRunningError when nobody listens or answers in time."""
+    try:
+        async with asyncio.timeout(_TIMEOUT_S):
+            reader, writer = await asyncio.open_unix_connection(path, limit=_LINE_LIMIT)
+            try:
+                writer.write((json.dumps(request, allow_nan=False) + "\n").encode())
+                await writer.drain()
+                line = await reader.readline()
+            finally:
+                writer.close()
+    except (OSError, TimeoutError) as error:
+        raise NotRunningError(f"no gateway answers on {path}: {type(error).__name__} {error}") from error
+    if not line:
+        raise NotRunningError(f"the gateway on {path} hung up without an answer")
+    answer = json.loads(line)
+    if not isinstance(answer, dict):
+        raise NotRunningError(f"the gateway on {path} answered no JSON object")
+    return answer

@@ -1,0 +1,47 @@
+"""The bodies of `alarms list` and of the operator's actions: they ask the running gateway and print its answer."""
+
+import asyncio
+import json
+import uuid
+from pathlib import Path
+from typing import Any, TextIO
+
+from gateway.control import ask, socket_path
+from gateway.isotime import iso_utc
+from gateway.state_dir import find_state_directory
+
+__all__ = ["run_action", "run_list"]
+
+
+def run_list(state: Path | None, out: TextIO, *, as_json: bool, everything: bool) -> int:
+    """Print the alarms that stand, or all of them. Raises NotRunningError when no gateway answers."""
+    answer = _ask(state, {"command": "alarms"})
+    alarms = [alarm for alarm in answer["alarms"] if everything or alarm["state"] != "normal"]
+    if as_json:
+        out.write(json.dumps(alarms) + "\n")
+    elif not alarms:
+        out.write("no alarm stands\n")
+    else:
+        out.writelines(_line(alarm) + "\n" for alarm in alarms)
+    return 0
+
+
+def run_action(state: Path | None, action: str, actor: str, args: dict[str, Any], out: TextIO, *, as_json: bool) -> int:
+    """Carry out one action; 0 when it was done, 1 with the reason when it was refused."""
+    answer = _ask(state, {"command": action, "actor": actor, "args": args, "id": uuid.uuid4().hex})
+    if as_json:
+        out.write(json.dumps(answer) + "\n")
+    else:
+        out.write((_line(answer["alarm"]) if answer["ok"] else f"refused: {answer['error']}") + "\n")
+    return 0 if answer["ok"] else 1
+
+
+def _ask(state: Path | None, request: dict[str, Any]) -> dict[str, Any]:
+    return asyncio.run(ask(socket_path(find_state_directory(state)), request))
+
+
+def _line(alarm: dict[str, Any]) -> str:
+    since = "" if alarm["since_utc_us"] is None else f" since {iso_utc(alarm['since_utc_us'])}"
+    by = f" by {alarm['acknowledged_by']}" if alarm["acknowledged_by"] else ""
+    what = f"{alarm['letter']} {alarm['id']} #{alarm['occurrence']} {alarm['state'].replace('_', ' ')}"
+    return f"{what}{by}{since} {alarm['severity']}: {alarm['reason']}"

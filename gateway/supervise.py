@@ -1,0 +1,32 @@
+"""The task boundary: the only place that catches everything. It logs the traceback and starts the task again."""
+
+import asyncio
+import logging
+from collections.abc import Awaitable, Callable
+
+from gateway.backoff import Backoff
+from gateway.errors import GatewayError
+
+__all__ = ["supervise"]
+
+_log = logging.getLogger(__name__)
+
+
+async def supervise(name: str, task: Callable[[], Awaitable[None]], on_fault: Callable[[str], None]) -> None:
+    """Run a task for ever. A fault is logged, reported through `on_fault` and followed by a fresh start after a pause.
+
+    Cancellation ends it; so does ExceptionGroup of cancellations. A task that returns is started again too: none of
+    ours has a reason to.
+    """
+    backoff = Backoff(base_s=0.5, cap_s=60.0)
+    while True:
+        try:
+            await task()
+            on_fault(f"{name} ended")
+        except GatewayError as error:
+            _log.warning("%s: %s", name, error)
+            on_fault(f"{name}: {error}")
+        except Exception as error:  # noqa: BLE001  # the task boundary (design 4)
+            _log.exception("%s failed", name)
+            on_fault(f"{name}: {type(error).__name__}: {error}")
+        await asyncio.sleep(backoff.next_s())
