@@ -49,7 +49,7 @@ class Point:
 
     def rounded(self, value: float) -> float:
         """The value in whole steps of the instrument's resolution."""
-        return round(value / self.resolution) * self.resolution if isfinite(value) else value
+        return round(value / self.resolution) * self.resolution
 
 
 class Instrument(ABC):
@@ -70,12 +70,12 @@ class Instrument(ABC):
         self._registers: dict[int, int] = {}
 
     def set(self, name: str, value: float | None) -> None:
-        """Show a value in the point's unit, at the instrument's resolution; None is the device's own "no value".
+        """Show a value in the point's unit, at the instrument's resolution; None or NaN is the device's own "no value".
 
         KeyError for a point the instrument does not have.
         """
         point = self.points[name]
-        self._show(point, None if value is None else point.rounded(value))
+        self._show(point, point.rounded(value) if value is not None and isfinite(value) else None)
 
     def read(self, function: int, address: int, count: int) -> Words | Refusal:
         """What the instrument answers to a read, or the exception it answers with."""
@@ -243,15 +243,14 @@ class KellerSeries30(Instrument):
     profile = "keller-series30"
     functions = _HOLDING
     max_registers = 4
-    _INACTIVE = 0x7FFFFFFF
 
     def __init__(self, unit: int = 1) -> None:
         super().__init__(unit)
         self._put(0x0000, abcd(f32(nan)) * 6)  # CH0, P1, P2, T, TOB1, TOB2
-        self._put(0x0020, abcd(i32(self._INACTIVE)) * 6)
+        self._put(0x0020, abcd(i32(_integer(None, 1, bits=32))) * 6)
         self._put(0x0202, (*abcd(u32(30_001)), 0b10))  # serial number; only P1 is active
         self._put(0x020C, (0, 0, 0x0514))  # status, class.group 5.20
-        self._put(0x0010, (self._INACTIVE >> 16,) * 6)
+        self._put(0x0010, (_integer(None, 1, bits=16),) * 6)
         self._add(
             Point("P1", "level", "bar", 1e-5, 0x0002, also=((0x0011, 1), (0x0022, 2), (0x0100, 2))),
             Point("TOB1", "temperature", "degC", 0.01, 0x0008, also=((0x0014, 1), (0x0028, 2), (0x0102, 2))),
@@ -263,14 +262,20 @@ class KellerSeries30(Instrument):
         scale = 100_000 if point.unit == "bar" else 100  # as a long integer: Pa, hundredths of a degree
         self._put(point.address, words)
         self._put(pair, words)
-        self._put(long, abcd(i32(self._INACTIVE if value is None else round(value * scale))))
-        self._put(short, (self._INACTIVE >> 16 if value is None else round(value * 100) & 0xFFFF,))
+        self._put(long, abcd(i32(_integer(value, scale, bits=32))))
+        self._put(short, (_integer(value, 100, bits=16) & 0xFFFF,))
 
     def _refuse(self, function: int, address: int, count: int) -> Refusal | None:
         values = address < 0x000C or 0x0020 <= address < 0x002C
         if function in self.functions and values and (address % 2 or count % 2):
             return Refusal.ILLEGAL_ADDRESS
         return super()._refuse(function, address, count)
+
+
+def _integer(value: float | None, scale: int, bits: int) -> int:
+    """A Keller integer: its largest number is "error or overflow", its smallest "underflow"."""
+    limit = 1 << (bits - 1)
+    return limit - 1 if value is None else max(-limit, min(limit - 1, round(value * scale)))
 
 
 class Tuf2000m(Instrument):

@@ -6,13 +6,14 @@ pure water the buffer would be 2e-4 meq/L (twice the root of Kw); the sewage her
 """
 
 from dataclasses import dataclass
-from math import asinh, log, sinh
+from math import asinh, log, radians, sinh, sqrt, tan
 
 __all__ = ["Stream", "Rating", "FLUME_3_IN", "base_from_ph", "ph_from_base"]
 
 _BUFFER_MEQ_L = 0.05
 _LN10 = log(10.0)
 _GPM_PER_CFS = 448.831
+_GRAVITY_FT_S2 = 32.174
 
 
 def base_from_ph(ph: float) -> float:
@@ -43,14 +44,17 @@ class Stream:
 
 @dataclass(frozen=True, slots=True)
 class Rating:
-    """The control section of the manhole: flow = coefficient x depth ^ exponent, in gpm and ft."""
+    """The control section of the manhole: flow = coefficient x (depth + shift) ^ exponent, in gpm and ft."""
 
     coefficient_gpm: float
     exponent: float
+    shift_ft: float = 0.0
 
     def depth_ft(self, flow_gpm: float) -> float:
         """The depth at which this flow passes."""
-        return float((flow_gpm / self.coefficient_gpm) ** (1.0 / self.exponent)) if flow_gpm > 0.0 else 0.0
+        if flow_gpm <= 0.0:
+            return 0.0
+        return max(0.0, float((flow_gpm / self.coefficient_gpm) ** (1.0 / self.exponent)) - self.shift_ft)
 
     @classmethod
     def parshall(cls, throat_ft: float) -> "Rating":
@@ -67,13 +71,21 @@ class Rating:
 
     @classmethod
     def v_notch(cls, angle_deg: float) -> "Rating":
-        """A sharp V-notch by Q = C h^2.5 (cfs, ft); ValueError for an angle without a constant here."""
-        if angle_deg not in _V_NOTCH_CFS:
-            raise ValueError(f"no V-notch constant for {angle_deg} degrees")
-        return cls(_V_NOTCH_CFS[angle_deg] * _GPM_PER_CFS, 2.5)
+        """A sharp V-notch, fully contracted: Kindsvater and Shen from 25 to 100 degrees, 22.5 by Q = 0.497 h^2.5.
+
+        ValueError for any other angle.
+        """
+        if angle_deg == 22.5:
+            return cls(0.497 * _GPM_PER_CFS, 2.5)
+        if not 25.0 <= angle_deg <= 100.0:
+            raise ValueError(f"no V-notch rating for {angle_deg} degrees")
+        a = angle_deg
+        discharge = 0.607165 - 0.000874467 * a + 6.10393e-6 * a**2
+        shift_ft = 0.01449 - 0.00033956 * a + 3.29819e-6 * a**2 - 1.06215e-8 * a**3
+        cfs = 8.0 / 15.0 * sqrt(2.0 * _GRAVITY_FT_S2) * discharge * tan(radians(a / 2.0))
+        return cls(cfs * _GPM_PER_CFS, 2.5, shift_ft)
 
 
 _PARSHALL_CFS = {1: (0.338, 1.55), 2: (0.676, 1.55), 3: (0.992, 1.547), 6: (2.06, 1.58), 9: (3.07, 1.53)}
-_V_NOTCH_CFS = {30.0: 0.676, 45.0: 1.035, 60.0: 1.443, 90.0: 2.50}
 
 FLUME_3_IN = Rating.parshall(0.25)
