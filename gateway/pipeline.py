@@ -157,7 +157,8 @@ class Pipeline:
         mono_us = sample.at.mono_us
         discharge = self.interlock.state(mono_us) if channel.interlocked else None
         dry = discharge is not None and discharge is not Discharge.WET
-        reading = channel.qc.assess(sample, dry=dry, disagree=discharge is Discharge.DISAGREE)
+        idle = channel.is_witness and self.interlock.discharging(sample.channel, mono_us) is False
+        reading = channel.qc.assess(sample, dry=dry, disagree=discharge is Discharge.DISAGREE, idle=idle)
         step.readings.append(reading)
         if reading.tests == ("order",):
             return  # kept and flagged; not later than the newest, so it takes part in nothing

@@ -34,11 +34,11 @@ class QualityControl:
         self._flat_since_us = 0
         self._plain = channel.conversion.is_identity
 
-    def assess(self, sample: Sample, *, dry: bool = False, disagree: bool = False) -> Reading:
+    def assess(self, sample: Sample, *, dry: bool = False, disagree: bool = False, idle: bool = False) -> Reading:
         """The reading of a sample.
 
-        `dry` says the interlock has the probe out of the discharge: a still value is then expected and not called flat.
-        `disagree` says flow and level contradict each other about it, which makes any value doubtful.
+        `dry` says the interlock has the probe out of the discharge, `idle` that this witness itself says so: a still
+        value is then expected and not called flat. `disagree` says flow and level contradict each other about it, which makes any value doubtful.
         A sample not later than the channel's newest is kept, flagged `order`, and takes no part in the tests.
         """
         at = sample.at
@@ -69,16 +69,16 @@ class QualityControl:
         if sentinel or not channel.fail_span.holds(value):
             test = Fault.SENTINEL.value if sentinel else "fail_span"
             return Reading(sample.channel, at, sample.raw, value, Quality.FAIL, (test,), sample.mode, dry)
-        return self._compare(sample, at, value, dry=dry, disagree=disagree)
+        return self._compare(sample, at, value, dry=dry, disagree=disagree, idle=idle)
 
     def _finite(self, value: float | None) -> float | None:
         return self.channel.conversion(value) if value is not None and isfinite(value) else None
 
-    def _compare(self, sample: Sample, at: Instant, value: float, *, dry: bool, disagree: bool) -> Reading:
+    def _compare(self, sample: Sample, at: Instant, value: float, *, dry: bool, disagree: bool, idle: bool) -> Reading:
         """The tests that need neighbours, then the flags the source and the interlock add."""
         quality = Quality.GOOD
         tests: list[str] = []
-        flat = self._flat_line(value, at.mono_us, still_expected=dry)
+        flat = self._flat_line(value, at.mono_us, still_expected=dry or idle)
         if flat is not None:
             quality = flat
             tests.append("flat_line")
