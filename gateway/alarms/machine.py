@@ -104,14 +104,7 @@ TABLE: Mapping[tuple[State, Event], tuple[Row, ...]] = {
         Row(Shelving.UNSHELVED, do=(Do.TAKE_SHELF,), edges=_UNSHELVED, tell=Tell.IF_OPEN, why="its time is over"),
     ),
     (Shelving.SHELVED, Event.CLEAR): (
-        Row(
-            Shelving.UNSHELVED,
-            When.ONE_SHOT,
-            do=(Do.TAKE_SHELF,),
-            edges=_UNSHELVED,
-            tell=Tell.IF_OPEN,
-            why="the active period it was for is over",
-        ),  # fmt: skip
+        Row(Shelving.UNSHELVED, When.ONE_SHOT, (Do.TAKE_SHELF,), _UNSHELVED, Tell.IF_OPEN, why="its period is over"),
     ),
     # H: by configured logic only.
     (Suppression.UNSUPPRESSED, Event.SUPPRESS): (
