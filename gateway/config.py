@@ -9,7 +9,7 @@ from copy import deepcopy
 from dataclasses import dataclass
 from datetime import UTC, date, datetime
 from pathlib import Path
-from typing import Annotated, Any, Literal, get_args
+from typing import Annotated, Any, Literal
 
 from pydantic import (
     BaseModel,
@@ -23,12 +23,14 @@ from pydantic import (
 )
 
 from gateway.clock import SystemClock
-from gateway.config_files import Source, device_points, load_packs, read_toml
-from gateway.config_words import parse_rate, parse_span, reworded, said
+from gateway.config_files import DeviceProfile, Source, load_packs, load_profiles, read_toml
+from gateway.config_mistakes import ANY_SITE, known_keys, prune, reworded
+from gateway.config_words import parse_rate, parse_span, said
 from gateway.errors import ConfigError, Problem
 from gateway.problems import Problems
 from gateway.rules.pack import Pack
 from gateway.site import Site
+from gateway.site_advice import advise
 from gateway.site_build import build_site
 from gateway.toml_lines import Path as KeyPath
 from gateway.units import parse_duration_us, parse_quantity
@@ -68,7 +70,7 @@ SpanText = Annotated[
 Number = Annotated[float, Field(allow_inf_nan=False)]
 Word = Annotated[str, Field(pattern=r"\S")]
 SeverityWord = Literal["notice", "warning", "high", "critical"]
-BusKind = Literal["modbus-rtu", "modbus-tcp", "modbus-rtu-over-tcp", "modbus-ascii", "replay"]
+BusKind = Literal["modbus-rtu", "modbus-tcp", "replay"]
 Day = Annotated[date, WithJsonSchema({"type": "string", "format": "date"})]
 
 
@@ -289,6 +291,7 @@ class Loaded:
     errors: tuple[Problem, ...]
     warnings: tuple[Problem, ...]
     packs: tuple[Pack, ...]
+    profiles: Mapping[str, DeviceProfile]  # by device
     unbound: Mapping[str, str]  # rule id -> why no channel feeds it
 
 
@@ -313,13 +316,31 @@ def read(path: Path, *, for_replay: bool = False, today: date | None = None) -> 
     problems = Problems(source.name, source.lines)
     tree = _validate(source, problems)
     packs, pack_problems = load_packs(path, tree.site.ordinances, problems)
-    points = device_points(path, tree.devices, problems)
+    packs_sound = len(packs) == len(tree.site.ordinances) and not any(found.errors for found in pack_problems)
+    profiles = load_profiles(path, tree.devices, problems)
     gate = None if for_replay else today or _today()
-    built = build_site(tree, source.content, packs, points, problems, today=gate, for_replay=for_replay)
+    built = build_site(
+        tree,
+        source.content,
+        packs,
+        profiles,
+        problems,
+        packs_sound=packs_sound,
+        today=gate,
+        for_replay=for_replay,
+    )
     every = [problems, *pack_problems]
     errors = tuple(e for found in every for e in sorted(found.errors, key=_line))
-    warnings = tuple(w for found in every for w in sorted(found.warnings, key=_line))
-    return Loaded(None if errors else built.site, errors, warnings, tuple(packs.values()), built.unbound)
+    if not errors:
+        advise(built.site, packs.values(), profiles, built.unbound, problems, for_replay=for_replay)
+    return Loaded(
+        site=None if errors else built.site,
+        errors=errors,
+        warnings=tuple(w for found in every for w in sorted(found.warnings, key=_line)),
+        packs=tuple(packs.values()),
+        profiles=profiles,
+        unbound=built.unbound,
+    )
 
 
 def json_schema() -> dict[str, Any]:
@@ -337,10 +358,6 @@ def _today() -> date | None:
     return datetime.fromtimestamp(now.utc_us / 1e6, UTC).date() if now.synced else None
 
 
-# Stands in for what is wrong in [site], so that the rest of the file can be checked in the same go.
-_ANY_SITE = {"id": "unknown", "name": "unknown", "discharger": "unknown", "time_zone": "UTC", "ordinances": []}
-
-
 def _validate(source: Source, problems: Problems) -> SiteFile:
     """The tree of the file without what is wrong in it, which goes to `problems`."""
     content = deepcopy(dict(source.content))
@@ -352,47 +369,11 @@ def _validate(source: Source, problems: Problems) -> SiteFile:
             mistakes = [(tuple(e["loc"]), dict(e)) for e in error.errors(include_url=False)]
         for path, mistake in mistakes:
             if not any(path[: len(other)] == other or other[: len(path)] == path for other in told):
-                problems.error(path, reworded(mistake, _known_keys(path[:-1])))
+                problems.error(path, reworded(mistake, known_keys(SiteFile, path[:-1])))
             told.append(path)
         for path, mistake in mistakes:
-            _prune(content, path, missing=mistake["type"] == "missing")
-    return SiteFile.model_validate({"site": _ANY_SITE})
+            prune(content, path, missing=mistake["type"] == "missing")
+    return SiteFile.model_validate({"site": ANY_SITE})
 
 
 _ROUNDS = 8  # a wrong list item makes its list missing, which makes its table missing: three suffice
-
-
-def _prune(content: dict[str, Any], path: KeyPath, *, missing: bool) -> None:
-    """Take out the smallest part whose absence makes the rest checkable."""
-    section = path[0]
-    if section == "site" and (missing or len(path) == 1):
-        site = content.get("site") if len(path) > 1 else None
-        content["site"] = {**_ANY_SITE, **site} if isinstance(site, dict) else dict(_ANY_SITE)
-        return
-    keys = path[:2] if missing else path
-    node: Any = content
-    holder, last = content, section
-    for key in keys:
-        if isinstance(node, dict) and key in node:
-            holder, last = node, key
-            node = node[key]
-        else:
-            break
-    holder.pop(str(last), None)
-
-
-def _known_keys(path: KeyPath) -> list[str]:
-    """The keys the table at a path may have, or none when it is no table of a fixed shape."""
-    kind: Any = SiteFile
-    for key in path:
-        if isinstance(kind, type) and issubclass(kind, BaseModel):
-            fields = {field.alias or name: field.annotation for name, field in kind.model_fields.items()}
-            kind = fields.get(str(key))
-        else:
-            kind = next(iter(get_args(kind)[-1:]), None)
-        kind = next((option for option in get_args(kind) if _is_table(option)), kind)
-    return [field.alias or name for name, field in kind.model_fields.items()] if _is_table(kind) else []
-
-
-def _is_table(kind: Any) -> bool:
-    return isinstance(kind, type) and issubclass(kind, BaseModel)

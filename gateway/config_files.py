@@ -2,13 +2,14 @@
 
 import re
 import tomllib
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from gateway.content_hash import content_hash
 from gateway.drivers import profiles
-from gateway.drivers.profile import Point
+from gateway.drivers.profile import Profile
 from gateway.errors import ConfigError, Problem
 from gateway.problems import Problems
 from gateway.rules.pack import Pack, parse_pack
@@ -17,7 +18,7 @@ from gateway.spelling import did_you_mean
 from gateway.toml_lines import Path as KeyPath
 from gateway.toml_lines import key_lines
 
-__all__ = ["Source", "device_points", "load_packs", "read_toml"]
+__all__ = ["DeviceProfile", "Source", "load_packs", "load_profiles", "read_toml"]
 
 _PROFILE_KEYS = ("order", "address_offset", "limits", "status", "units", "points", "transport")
 
@@ -85,30 +86,41 @@ def _beside(site_file: Path, name: str, kind: str) -> Path:
     return shipped(kind, name)
 
 
-def device_points(site_file: Path, devices: Mapping[str, Any], problems: Problems) -> dict[str, Mapping[str, Point]]:
-    """The points each device's profile offers, the site's overrides laid over it; a device with a mistake is left out.
+@dataclass(frozen=True, slots=True)
+class DeviceProfile:
+    """A device's profile with the site's overrides laid over it, and the hash of the profile's file."""
+
+    profile: Profile
+    hash: str
+
+
+def load_profiles(site_file: Path, devices: Mapping[str, Any], problems: Problems) -> dict[str, DeviceProfile]:
+    """The profile of each device, by device; one with a mistake is left out.
 
     `devices` by name, each with `profile` and its overrides in `model_extra`.
     """
-    points: dict[str, Mapping[str, Point]] = {}
+    loaded: dict[str, DeviceProfile] = {}
     for name, table in devices.items():
         overrides = table.model_extra or {}
-        profile = table.profile
         try:
-            if "/" in profile and not profile.endswith(".toml"):
-                profile += ".toml"
-            points[name] = profiles.load(profile, overrides, site_file.parent).points
+            profile = profiles.load(table.profile, overrides, site_file.parent)
+            content = read_toml(_beside(site_file, table.profile, "devices")).content
+            loaded[name] = DeviceProfile(profile, content_hash(content))
         except ConfigError as error:
             for problem in error.problems:
-                key = problem.path.split(".")[0].split("[")[0]
-                if key in overrides:
-                    known = [*type(table).model_fields, *_PROFILE_KEYS]
-                    problems.error(
-                        ("devices", name, key),
-                        f"is no key of a device and none of its profile{did_you_mean(key, known)}"
-                        if key not in _PROFILE_KEYS
-                        else f"{problem.path}: {problem.text}",
-                    )
-                else:
-                    problems.error(("devices", name, "profile"), str(problem))
-    return points
+                _at_device(problem, name, overrides, type(table).model_fields, problems)
+    return loaded
+
+
+def _at_device(
+    problem: Problem, device: str, overrides: Mapping[str, Any], fields: Iterable[str], problems: Problems
+) -> None:
+    """A profile's mistake where the reader of the site file can mend it: at the override that caused it, if one did."""
+    key = re.split(r"[.\[]", problem.path)[0]
+    if key not in overrides:
+        problems.error(("devices", device, "profile"), str(problem))
+    elif key in _PROFILE_KEYS:
+        problems.error(("devices", device, key), f"{problem.path}: {problem.text}")
+    else:
+        hint = did_you_mean(key, [*fields, *_PROFILE_KEYS])
+        problems.error(("devices", device, key), f"is no key of a device and none of its profile{hint}")

@@ -1,6 +1,6 @@
 """How every alarm of a site behaves for people: the defaults, and what the site file changes of them."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -36,10 +36,13 @@ def build_alarms(
     channels: Mapping[str, Channel],
     known_rules: Iterable[str],
     problems: Problems,
+    *,
+    complete: bool,
 ) -> dict[str, AlarmPolicy]:
     """One policy for every bound rule's alarm and for every channel's sensor fault.
 
-    `known_rules` are the ids of all rules of the packs, bound or not: their tables are no mistake, only idle.
+    `known_rules` are the ids of all rules of the packs, bound or not: their tables are no mistake, only idle. An unknown
+    name is a mistake only if the rules and channels are `complete`, that is, without mistakes themselves.
     """
     policies = {rule.alarm: _rule_policy(rule, channels[rule.channel].quantity) for rule in rules}
     units = {rule.alarm: rule.unit for rule in rules}
@@ -54,12 +57,13 @@ def build_alarms(
     # A table for a rule speaks for all its alarms; one for a single alarm has the last word.
     for name, table in sorted(tables.items(), key=lambda item: item[0] in policies):
         path: Path = ("alarms", name)
-        if name not in names:
+        if name not in names and complete:
             problems.error(path, f"there is no rule or alarm {name!r}{did_you_mean(name, names)}")
-        elif name not in policies and name not in by_rule:
+        if name in names and name not in policies and name not in by_rule:
             problems.warning(path, "is idle: no channel of this site feeds that rule")
         for alarm in [name] if name in policies else by_rule.get(name, []):
-            policies[alarm] = replace(policies[alarm], **_changes(table, units[alarm], names, path, problems))
+            known = names if complete else None
+            policies[alarm] = replace(policies[alarm], **_changes(table, units[alarm], known, path, problems))
     return policies
 
 
@@ -72,7 +76,9 @@ def _rule_policy(rule: Rule, quantity: str) -> AlarmPolicy:
     return AlarmPolicy(rule.alarm, rule.severity, off_delay_us=_MINUTE_US, deadband=deadband)
 
 
-def _changes(table: "AlarmTable", unit: str, alarms: Iterable[str], path: Path, problems: Problems) -> dict[str, Any]:
+def _changes(
+    table: "AlarmTable", unit: str, alarms: Collection[str] | None, path: Path, problems: Problems
+) -> dict[str, Any]:
     changes: dict[str, Any] = {
         "severity": Severity[table.severity.upper()] if table.severity is not None else None,
         "enabled": table.enabled,
@@ -90,7 +96,7 @@ def _changes(table: "AlarmTable", unit: str, alarms: Iterable[str], path: Path, 
             problems.error((*path, "deadband"), "must not be negative")
     if table.suppressed_by is not None:
         for other in table.suppressed_by:
-            if other not in alarms:
+            if alarms is not None and other not in alarms:
                 problems.error((*path, "suppressed_by"), f"there is no alarm {other!r}{did_you_mean(other, alarms)}")
         changes["suppressed_by"] = tuple(table.suppressed_by)
     return {key: value for key, value in changes.items() if value is not None}

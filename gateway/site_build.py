@@ -7,8 +7,8 @@ from datetime import date
 from typing import TYPE_CHECKING, Any
 from zoneinfo import ZoneInfo
 
+from gateway.config_files import DeviceProfile
 from gateway.content_hash import content_hash
-from gateway.drivers.profile import Point
 from gateway.problems import Problems
 from gateway.rules.pack import Pack, bind
 from gateway.site import Baseline, Channel, Discharging, Site, Waiver, Witness
@@ -41,25 +41,28 @@ def build_site(
     tree: "SiteFile",
     content: Mapping[str, Any],
     packs: Mapping[str, Pack],
-    points: Mapping[str, Mapping[str, Point]],
+    profiles: Mapping[str, DeviceProfile],
     problems: Problems,
     *,
+    packs_sound: bool,
     today: date | None,
     for_replay: bool,
 ) -> Built:
     """Put the parts together. Every mistake goes to `problems`, and building goes on past it.
 
     `content` is the file as it was written, mistakes included: a reference to a part that is itself broken is not
-    reported twice. `today` gates dates unless None.
+    reported twice, nor is a rule of a pack that is not `packs_sound`. `today` gates dates unless None. `profiles` by device.
     """
     _check_names(tree, problems)
     _check_time_zone(tree.site.time_zone, problems)
+    points = {name: loaded.profile.points for name, loaded in profiles.items()}
     channels = build_channels(tree, points, _declared(content, "devices"), problems)
     baselines = _baselines(tree, content, channels, problems, today, for_replay=for_replay)
     places = {name: table.place for name, table in tree.channels.items()}
     binding = bind(packs, channels, places, baselines, today)
     known_rules = {rule.id for pack in packs.values() for rule in pack.rules}
     known_rules |= {rule.id for pack in packs.values() for rule in pack.pending}
+    complete = packs_sound and len(channels) == len(_declared(content, "channels"))
     site = Site(
         id=tree.site.id,
         name=tree.site.name,
@@ -68,16 +71,22 @@ def build_site(
         channels=channels,
         rules=binding.rules,
         discharging=_discharging(tree, content, channels, problems),
-        alarms=build_alarms(tree.alarms, binding.rules, channels, known_rules, problems),
+        alarms=build_alarms(tree.alarms, binding.rules, channels, known_rules, problems, complete=complete),
         contacts=build_contacts(tree.contacts, _declared(content, "notify"), problems),
         buses=build_buses(tree.buses, problems),
         devices=build_devices(tree, _declared(content, "buses"), problems),
         sinks=build_parts("sinks", tree.sinks, problems),
         notifiers=build_parts("notify", tree.notify, problems),
         baselines=baselines,
-        config_hash=content_hash({"site": content, "packs": {p.id: p.hash for p in packs.values()}}),
+        config_hash=content_hash(
+            {
+                "site": content,
+                "packs": {pack.id: pack.hash for pack in packs.values()},
+                "profiles": {name: loaded.hash for name, loaded in profiles.items()},
+            }
+        ),
         commit_every_us=_COMMIT_EVERY_US if tree.journal.commit_every is None else tree.journal.commit_every,
-        waivers=_waivers(tree, known_rules, problems),
+        waivers=_waivers(tree, known_rules, problems, packs_sound=packs_sound),
         unbound_rules=tuple(binding.unbound),
     )
     return Built(site, binding.unbound)
@@ -226,9 +235,9 @@ def _baseline(name: str, table: "BaselineTable", channel: Channel, problems: Pro
     )
 
 
-def _waivers(tree: "SiteFile", known_rules: set[str], problems: Problems) -> tuple[Waiver, ...]:
+def _waivers(tree: "SiteFile", known_rules: set[str], problems: Problems, *, packs_sound: bool) -> tuple[Waiver, ...]:
     for index, table in enumerate(tree.waivers):
-        if table.rule not in known_rules:
+        if packs_sound and table.rule not in known_rules:
             hint = did_you_mean(table.rule, known_rules)
             problems.error(("waivers", index, "rule"), f"there is no rule {table.rule!r}{hint}")
         if table.valid_until < table.valid_from:

@@ -169,6 +169,9 @@ class _ChannelReader:
         if table.derived_from is not None:
             if table.device is not None or table.point is not None:
                 self.error("from", "a derived channel has no device and no point")
+            if table.quantity != "flow":
+                self.error("from", f"only flow can be derived, not {table.quantity}")
+                return self.unit
             self._check_level()
             return "gpm"  # what the rating of a primary device gives
         if (table.device is None) != (table.point is None):
@@ -208,8 +211,6 @@ class _ChannelReader:
             self.error("from", f"there is no channel {name!r}{did_you_mean(name, self.tree.channels)}")
         elif level.quantity != "level":
             self.error("from", f"{name} measures {level.quantity}; a primary device needs a level")
-        if self.table.quantity != "flow":
-            self.error("quantity", "only flow can be derived")
         if self.table.primary is None:
             self.error("primary", "is required: which flume or weir turns the level into flow")
 

@@ -19,8 +19,7 @@ if TYPE_CHECKING:
 __all__ = ["build_buses", "build_contacts", "build_devices", "build_parts"]
 
 _PHONE = re.compile(r"\+[1-9][0-9]{6,14}")
-_SERIAL_KINDS = ("modbus-rtu", "modbus-ascii")
-_NEEDS = {"modbus-tcp": "host", "modbus-rtu-over-tcp": "host", "replay": "file"}
+_NEEDS = {"modbus-rtu": "port", "modbus-tcp": "host", "replay": "file"}
 _MAX_BUSES, _MAX_DEVICES, _LAST_SERIAL_UNIT = 4, 32, 247
 
 # Kinds that come with the product; others register as entry points of the same group.
@@ -33,7 +32,7 @@ _SECRET = re.compile(r"(password|passphrase|secret|token|api_?key|pin)$", re.IGN
 def build_buses(tables: Mapping[str, "BusTable"], problems: Problems) -> dict[str, Bus]:
     """The ports, each with what its kind needs."""
     for name, table in tables.items():
-        needs = "port" if table.kind in _SERIAL_KINDS else _NEEDS[table.kind]
+        needs = _NEEDS[table.kind]
         if not getattr(table, needs):
             problems.error(("buses", name, needs), f"is required for {table.kind}")
     if len(tables) > _MAX_BUSES:
@@ -53,7 +52,7 @@ def build_devices(tree: "SiteFile", buses: Iterable[str], problems: Problems) ->
         if table.bus not in names:
             problems.error((*path, "bus"), f"there is no bus {table.bus!r}{did_you_mean(table.bus, names)}")
         bus = tree.buses.get(table.bus)
-        if bus is not None and bus.kind in _SERIAL_KINDS and not 1 <= table.unit <= _LAST_SERIAL_UNIT:
+        if bus is not None and bus.kind == "modbus-rtu" and not 1 <= table.unit <= _LAST_SERIAL_UNIT:
             problems.error((*path, "unit"), f"must be 1 to {_LAST_SERIAL_UNIT} on a serial line")
         if table.timeout == 0:
             problems.error((*path, "timeout"), "must be above zero")
@@ -101,15 +100,14 @@ def build_parts(section: str, tables: Mapping[str, "PartTable"], problems: Probl
         path: Path = (section, name)
         kind = table.kind or name
         options: dict[str, Any] = dict(table.model_extra or {})
-        _check_secrets(options, path, problems)
-        part = Part(name, kind, options)
-        parts.append(part)
+        parts.append(Part(name, kind, options))
+        public = {key: value for key, value in options.items() if not _secret(key, value, path, problems)}
         if kind not in _BUILT_IN[section] and kind not in installed:
             hint = did_you_mean(kind, {*_BUILT_IN[section], *installed})
             problems.error((*path, "kind") if table.kind else path, f"no {section} of kind {kind!r} is installed{hint}")
         elif (section, kind) in _CHECKS:
             try:
-                _CHECKS[section, kind](part)
+                _CHECKS[section, kind](Part(name, kind, public))
             except ConfigError as error:
                 for problem in error.problems:
                     keys = problem.path.split(".")[2:]
@@ -117,9 +115,12 @@ def build_parts(section: str, tables: Mapping[str, "PartTable"], problems: Probl
     return tuple(parts)
 
 
-def _check_secrets(options: Mapping[str, Any], path: Path, problems: Problems) -> None:
-    for key, value in options.items():
-        if isinstance(value, Mapping):
-            _check_secrets(value, (*path, key), problems)
-        elif _SECRET.search(key):
-            problems.error((*path, key), f"a secret never stands in the site file; name a file: {key}_file")
+def _secret(key: str, value: Any, path: Path, problems: Problems) -> bool:
+    """Whether an option is a secret written out, which is a mistake; looks into tables too."""
+    if isinstance(value, Mapping):
+        inside = [_secret(inner, v, (*path, key), problems) for inner, v in value.items()]  # every one is told
+        return any(inside)
+    if not _SECRET.search(key):
+        return False
+    problems.error((*path, key), f"a secret never stands in the site file; name a file: {key}_file")
+    return True

@@ -83,6 +83,7 @@ class _Walk:
         path: Path = ()
         for key in keys[:-1]:
             path = self._latest((*path, key))
+            self.lines.setdefault(path, line)
         path = (*path, keys[-1])
         if is_array:
             index = self._arrays.get(path, -1) + 1

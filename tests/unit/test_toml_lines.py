@@ -72,6 +72,7 @@ def test_a_missing_key_points_at_its_table() -> None:
     """What is absent is reported at the table it is absent from."""
     lines = key_lines(SITE)
     assert nearest_line(lines, ("channels", "ph", "unit")) == 5
+    assert nearest_line(lines, ("channels", "flow", "unit")) == 5
     assert nearest_line(lines, ("buses", "rs485")) is None
 
 
