@@ -10,6 +10,7 @@ import logging
 import socket
 import ssl
 import threading
+from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -72,6 +73,7 @@ class Session:
         self._client: paho.Client | None = None
         self._loop: asyncio.AbstractEventLoop | None = None
         self._over = False
+        self._tls_failure = ""
 
     def open(self) -> None:
         """Start connecting and return at once. OSError when a certificate or the password file cannot be read."""
@@ -90,7 +92,7 @@ class Session:
             password = _first_line(options.password_file) if options.password_file else None
             client.username_pw_set(options.username, password)
         if options.tls is not None:
-            client.tls_set_context(_tls_context(options.tls))
+            client.tls_set_context(_tls_context(options.tls, self._note_tls_failure))
         client.will_set(self._will.topic, self._will.payload, qos=1, retain=self._will.retain)
         client.on_connect = self._on_connect
         client.on_connect_fail = self._on_connect_fail
@@ -159,7 +161,12 @@ class Session:
         self._tell(Connected(receive_maximum, int(getattr(properties, "MaximumPacketSize", 0))))
 
     def _on_connect_fail(self, _client: paho.Client, _data: Any) -> None:
-        self._tell(Lost(f"nothing answers at {self._options.host} port {self._options.port}"))
+        # Paho keeps the exception to itself; only a failed handshake has left its words here.
+        why = self._tls_failure or "no connection to"
+        self._tell(Lost(f"{why} {self._options.host} port {self._options.port}"))
+
+    def _note_tls_failure(self, error: Exception) -> None:
+        self._tls_failure = f"TLS failed ({error}) with"
 
     def _on_disconnect(
         self, _client: paho.Client, _data: Any, _flags: Any, reason: ReasonCode, _properties: Properties | None
@@ -196,8 +203,20 @@ def _first_line(path: str) -> str:
     return Path(path).read_text(encoding="utf-8").split("\n", 1)[0].rstrip("\r")
 
 
-def _tls_context(files: TlsFiles) -> ssl.SSLContext:
+def _tls_context(files: TlsFiles, note_failure: Callable[[Exception], None]) -> ssl.SSLContext:
+    class Socket(ssl.SSLSocket):
+        """Says why a handshake failed, and closes itself then: paho would do neither."""
+
+        def do_handshake(self, block: bool = False) -> None:
+            try:
+                super().do_handshake(block)
+            except OSError as error:
+                note_failure(error)
+                self.close()
+                raise
+
     context = ssl.create_default_context(cafile=files.ca or None)
+    context.sslsocket_class = Socket
     context.minimum_version = ssl.TLSVersion.TLSv1_2
     if files.cert:
         context.load_cert_chain(files.cert, files.key)

@@ -30,6 +30,8 @@ __all__ = ["LinkState", "MqttSink"]
 log = logging.getLogger(__name__)
 
 _FAREWELL_S = 2.0  # how long a stop waits for the broker to take the offline status
+_LOOKS = 4  # how often an answer is looked for within the time it may take
+_CONNECTING = -1  # stands for CONNECT where a packet id is watched
 _STEADY_S = 10.0  # a connection that held this long was no flapping one
 _PACKET_OVERHEAD = 16  # bytes of a PUBLISH beside topic and payload, at most, with the properties we send (none)
 
@@ -162,6 +164,7 @@ class MqttSink:
                         steady = asyncio.get_running_loop().call_later(_STEADY_S, backoff.reset)
                     case Answered(packet_id, error):
                         self._out.answered(packet_id, error)
+                        self._stir()  # a retained topic's answer makes room too, and no record's future tells of it
                     case Lost() as lost:
                         return lost
         finally:
@@ -194,14 +197,15 @@ class MqttSink:
 
         Judged by answers alone: a half-open connection still says it is connected, and takes what it is given.
         """
-        waiting_for: int | None = None
+        waiting_for, looks = None, 0
         while True:
-            await asyncio.sleep(self.options.ack_timeout_s / 2)
-            oldest = self._out.oldest if self._connected else -1
-            if oldest is not None and oldest == waiting_for:
+            await asyncio.sleep(self.options.ack_timeout_s / _LOOKS)
+            oldest = self._out.oldest if self._connected else _CONNECTING
+            looks = looks + 1 if oldest is not None and oldest == waiting_for else 0
+            waiting_for = oldest
+            if looks == _LOOKS:
                 session.give_up(f"no answer from the broker within {self.options.ack_timeout_s:g} s")
                 return
-            waiting_for = oldest
 
     async def _say_goodbye(self, session: Session) -> bool:
         if not self._connected:

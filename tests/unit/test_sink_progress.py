@@ -46,7 +46,9 @@ def test_progress_agrees_with_a_plain_set(start: int, ranges: list[tuple[int, in
         cursor += 1
     assert progress.cursor == cursor
     assert all(progress.is_settled(n) == (n in settled) for n in range(start, 60))
-    assert progress.open_between(first, last) == len([n for n in range(max(first, start), last + 1) if n not in settled])
+    assert progress.open_between(first, last) == len(
+        [n for n in range(max(first, start), last + 1) if n not in settled]
+    )
     after = max(first, cursor)
     while after + 1 in settled:
         after += 1
