@@ -70,7 +70,7 @@ def _refused_shelf(stimulus: Stimulus, now: Instant, policy: AlarmPolicy) -> str
     if stimulus.until_us <= now.mono_us:
         return "the shelf would end before it begins"
     if stimulus.until_us > now.mono_us + policy.max_shelve_us:
-        return f"at most {policy.max_shelve_us / 3.6e9:g} h"
+        return f"at most {policy.max_shelve_us // 60_000_000} min"
     return ""
 
 

@@ -204,27 +204,28 @@ def _settle(record: AlarmRecord, now: Instant, policy: AlarmPolicy) -> tuple[Ala
 
 
 def _apply(
-    record: AlarmRecord, stimulus: Stimulus, now: Instant, policy: AlarmPolicy
+    record: AlarmRecord, stimulus: Stimulus, now: Instant, policy: AlarmPolicy, origin: AlarmRecord | None = None
 ) -> tuple[AlarmRecord, tuple[AlarmEvent, ...]]:
-    """Offer one event to every region, and what follows from it to every region again."""
+    """Offer one event to every region, and what follows from it to every region again.
+
+    RAISE and CLEAR follow from a move of the cause; they find the letter as it was before that, in `origin`.
+    """
     edges: tuple[AlarmEvent, ...] = ()
-    follow: list[Event] = []
-    for region in _REGIONS_OF[stimulus.event]:
-        rows = TABLE.get((region(record), stimulus.event), ())
+    for read in _REGIONS_OF[stimulus.event]:
+        before = origin if origin is not None and read is inner_state else record
+        rows = TABLE.get((read(before), stimulus.event), ())
         row = next((r for r in rows if HOLDS[r.when](record, stimulus, policy)), None)
         if row is None:
             continue
-        before = record
         for what in row.do:
             record = DOES[what](record, stimulus, now, policy)
         record = _moved(record, row.to)
         edges += _edges(row, before, record, stimulus, now, policy)
         if row.then is not None:
-            follow.append(row.then)
-    for event in follow:
-        record, more = _apply(record, replace(stimulus, event=event), now, policy)
-        edges += more
-    if record.resumed and (follow or (stimulus.event in _WORDS and record.cause is not Cause.PENDING_OFF)):
+            record, more = _apply(record, replace(stimulus, event=row.then), now, policy, before)
+            edges += more
+    settled = stimulus.event in _WORDS and record.cause is not Cause.PENDING_OFF
+    if record.resumed and (settled or stimulus.event is Event.CLEAR):
         record = replace(record, resumed=False)
     return record, edges
 
@@ -232,24 +233,26 @@ def _apply(
 def _edges(
     row: Row, before: AlarmRecord, after: AlarmRecord, stimulus: Stimulus, now: Instant, policy: AlarmPolicy
 ) -> tuple[AlarmEvent, ...]:
+    """The journal lines of one move. A superseded occurrence is closed under its own number and severity."""
     was, became = display_state(before), display_state(after)
-    open_now = became not in COVERED and (row.tell is Tell.YES or became in UNCOVERED_OPEN)
+    told = became not in COVERED and (row.tell is Tell.YES or (row.tell is Tell.IF_OPEN and became in UNCOVERED_OPEN))
     found = []
     for edge in row.edges:
         old = edge is AlarmEdge.SUPERSEDED
+        about = before if old else after
         found.append(
             AlarmEvent(
                 policy.alarm,
-                before.occurrence if old else after.occurrence,
+                about.occurrence,
                 edge,
                 now,
-                before.severity if old else after.severity,
+                about.severity,
                 was,
                 became,
                 "never acknowledged" if old else stimulus.reason or row.why,
                 stimulus.actor,
                 inferred=edge is AlarmEdge.CLEARED and before.resumed,
-                annunciate=row.tell is not Tell.NO and open_now and not old,
+                annunciate=told and not old,
             )
         )
     return tuple(found)
