@@ -93,7 +93,7 @@ def _parser() -> argparse.ArgumentParser:
 
     _alarms(commands)
 
-    simulate = commands.add_parser("simulate", help="the simulated instruments alone")
+    simulate = commands.add_parser("simulate", help="the simulated instruments alone", add_help=False)
     simulate.add_argument("rest", nargs=argparse.REMAINDER, help="see `simulate --help`")
     simulate.set_defaults(body=_simulate)
 

@@ -6,7 +6,7 @@ Acquisition waits for nothing northbound, and a disk that fails stops no alarm.
 
 import asyncio
 import logging
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -58,6 +58,8 @@ class GatewayApp:
         notifiers = {part.name: registry.notifier(part) for part in site.notifiers}
         self.texts = TextDelivery(self.journal, notifiers, site, clock)
         self.buses = [self._bus(name) for name in site.buses]
+        self._acquisition: list[asyncio.Task[None]] = []
+        self._observers: list[Callable[[Outcome], None]] = []
         self._urgent = asyncio.Event()
         self._unrecorded_messages: list[Any] = []
 
@@ -73,9 +75,8 @@ class GatewayApp:
         await self._commit()
         try:
             async with serve(socket_path(self.state_directory), self._answer), asyncio.TaskGroup() as group:
-                for bus in self.buses:
-                    self._start(group, f"bus {bus.name}", bus.run)
-                self._start(group, "tick", self._tick_loop)
+                self._acquisition = [self._start(group, f"bus {bus.bus.name}", bus.run) for bus in self.buses]
+                self._acquisition.append(self._start(group, "tick", self._tick_loop))
                 self._start(group, "commit", self._commit_loop)
                 self._start(group, "texts", self.texts.run)
                 for delivery in self.deliveries:
@@ -108,8 +109,8 @@ class GatewayApp:
         channels = [channel for channel in self.site.channels.values() if channel.device in names]
         return PollBus(self.site.buses[name], devices, channels, self.clock, self._deliver)
 
-    def _start(self, group: asyncio.TaskGroup, name: str, task: Any) -> None:
-        group.create_task(supervise(name, task, lambda why: self._fault(name, why)), name=name)
+    def _start(self, group: asyncio.TaskGroup, name: str, task: Callable[[], Awaitable[None]]) -> asyncio.Task[None]:
+        return group.create_task(supervise(name, task, lambda why: self._fault(name, why)), name=name)
 
     def _fault(self, name: str, why: str) -> None:
         """A task fell over: remembered for `status`, and written into the journal."""
@@ -136,6 +137,8 @@ class GatewayApp:
 
     def _accept(self, outcome: Outcome) -> None:
         self.journal.add(outcome)
+        for observer in self._observers:
+            observer(outcome)
         for reading in outcome.readings:
             self.latest[reading.channel] = reading
             for sink in self.sinks:
@@ -145,6 +148,18 @@ class GatewayApp:
             del self._unrecorded_messages[:-_MOST_UNRECORDED]
         if outcome.urgent:
             self._urgent.set()
+
+    def watch(self, observer: Callable[[Outcome], None]) -> None:
+        """Show every outcome to an observer, for a bench that draws."""
+        self._observers.append(observer)
+
+    async def quiesce(self) -> None:
+        """Stop polling and ticking, commit, and wait until every sink has settled what was committed."""
+        for task in self._acquisition:
+            task.cancel()
+        await self._commit()
+        for delivery in self.deliveries:
+            await delivery.drained()
 
     async def _commit(self) -> None:
         """One transaction for everything pending; then, and only then, the world is told."""

@@ -50,7 +50,7 @@ class _Channel:
         self.rules: list[ExceedanceRule] = []
         self.is_witness = is_witness
         self.interlocked = interlocked
-        self.derived: list[tuple[Channel, FlowFrom]] = []
+        self.derived: list[FlowFrom] = []
 
 
 class Pipeline:

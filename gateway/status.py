@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO
 
@@ -47,7 +48,7 @@ async def status_of(app: "GatewayApp") -> dict[str, Any]:
         "alarms": [line for line in alarm_lines(app.pipeline) if line["state"] != "normal"],
         "texts": {"queued": texts.queued, "delivered": texts.delivered, "failed": texts.failed},
         "sinks": sinks,
-        "buses": {bus.name: bus.health().as_json() for bus in app.buses},
+        "buses": {bus.bus.name: asdict(bus.health()) for bus in app.buses},
         "journal": {"last_seq": await app.journal.last_seq(), "pending": app.journal.pending},
         "unrecorded_commits": app.unrecorded,
         "faults": dict(app.faults),

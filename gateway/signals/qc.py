@@ -38,7 +38,8 @@ class QualityControl:
         """The reading of a sample.
 
         `dry` says the interlock has the probe out of the discharge, `idle` that this witness itself says so: a still
-        value is then expected and not called flat. `disagree` says flow and level contradict each other about it, which makes any value doubtful.
+        value is then expected and not called flat. `disagree` says flow and level contradict each other about it, which
+        makes any value doubtful.
         A sample not later than the channel's newest is kept, flagged `order`, and takes no part in the tests.
         """
         at = sample.at

@@ -1,0 +1,144 @@
+"""What the demo shows: channels with their limits and baselines, alarms as they rise, texts as on a phone."""
+
+from collections import deque
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from typing import Self
+from zoneinfo import ZoneInfo
+
+from rich import box
+from rich.columns import Columns
+from rich.console import Console, Group, RenderableType
+from rich.live import Live
+from rich.panel import Panel
+from rich.table import Table
+from rich.text import Text
+
+from gateway.model import AlarmEdge, AlarmEvent, Instant, Message, Outcome, Reading
+from gateway.quality_letter import quality_letter
+from gateway.site import Rule, Site
+
+__all__ = ["View"]
+
+_PHONE_WIDTH = 44
+_STYLES = {AlarmEdge.RAISED: "bold red", AlarmEdge.SEVERITY_UP: "bold red", AlarmEdge.CLEARED: "green"}
+
+
+@dataclass
+class View:
+    """A live picture where there is a terminal, plain lines where there is none."""
+
+    site: Site
+    console: Console
+    title: str
+    broker: str
+    latest: dict[str, Reading] = field(default_factory=dict)
+    alarms: deque[Text] = field(default_factory=lambda: deque(maxlen=8))
+    texts: deque[Panel] = field(default_factory=lambda: deque(maxlen=3))
+    now: Instant = field(default_factory=lambda: Instant(0, 0))
+    stored: int = 0
+    acknowledged: int = 0
+    received: int = 0
+    _live: Live | None = None
+    _shown_us: int = 0
+
+    def __enter__(self) -> Self:
+        if self.console.is_terminal:
+            self._live = Live(self.picture(), console=self.console, refresh_per_second=4, transient=False)
+            self._live.start()
+        else:
+            self.console.print(f"{self.title}  [{self.site.name}; broker: {self.broker}]", markup=False)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self._live is not None:
+            self._live.update(self.picture(), refresh=True)
+            self._live.stop()
+
+    def take(self, outcome: Outcome) -> None:
+        """Remember what came of one step of the pipeline."""
+        for reading in outcome.readings:
+            self.latest[reading.channel] = reading
+        for event in outcome.alarm_events:
+            line = self._alarm_line(event)
+            self.alarms.append(line)
+            self._say(line.plain)
+
+    def text(self, message: Message) -> None:
+        """Show a text as the Superintendent's phone would."""
+        stamp = self._local(message.at)
+        title = f"{message.recipient} {stamp}"
+        self.texts.append(Panel(message.text, title=title, width=_PHONE_WIDTH, box=box.ROUNDED))
+        self._say(f"{stamp} TEXT to {message.recipient}: {message.text}")
+
+    def refresh(self, now: Instant, *, stored: int, acknowledged: int, received: int) -> None:
+        """Draw the present moment; without a terminal, one line of readings every virtual five minutes."""
+        self.now, self.stored, self.acknowledged, self.received = now, stored, acknowledged, received
+        if self._live is not None:
+            self._live.update(self.picture())
+        elif now.mono_us - self._shown_us >= 300_000_000 and self.latest:
+            self._shown_us = now.mono_us
+            values = [f"{name} {self._value(name)} {self._letter(name)}".rstrip() for name in self.site.channels]
+            self._say(f"{self._local(now)} {'  '.join(values)}")
+
+    def picture(self) -> RenderableType:
+        """The whole view."""
+        counts = f"{self.stored} readings, {self.acknowledged} records acknowledged by {self.broker}"
+        counts += f", {self.received} at the consumer"
+        phone = Columns(list(self.texts)) if self.texts else Text("no text yet", style="dim")
+        alarms = Group(*self.alarms) if self.alarms else Text("no alarm yet", style="dim")
+        return Group(
+            Text(f"{self.site.name}, {self.site.discharger}   {self._local(self.now, date=True)}", style="bold"),
+            Text(self.title, style="dim"),
+            self._table(),
+            Panel(alarms, title="alarms", title_align="left", box=box.SIMPLE),
+            Panel(phone, title="the Superintendent's phone", title_align="left", box=box.SIMPLE),
+            Text(counts, style="dim"),
+        )
+
+    def _table(self) -> Table:
+        table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
+        for name, justify in (("channel", "left"), ("value", "right"), ("unit", "left"), ("q", "left")):
+            table.add_column(name, justify=justify)  # type: ignore[arg-type]  # rich's own literal of these words
+        table.add_column("limit")
+        table.add_column("baseline")
+        for name, channel in self.site.channels.items():
+            rules = [rule for rule in self.site.rules if rule.channel == name]
+            limits = ", ".join(filter(None, map(_limit, rules)))
+            baseline = self.site.baselines.get(name)
+            signed = "" if baseline is None or baseline.value is None else f"{baseline.value:g} {baseline.unit}"
+            letter = self._letter(name)
+            value = Text(self._value(name), style="red" if letter == "F" else "")
+            table.add_row(channel.name, value, channel.unit, letter, limits, signed)
+        return table
+
+    def _value(self, name: str) -> str:
+        reading = self.latest.get(name)
+        return "-" if reading is None or reading.value is None else f"{reading.value:.4g}"
+
+    def _letter(self, name: str) -> str:
+        reading = self.latest.get(name)
+        return "" if reading is None else quality_letter(reading)
+
+    def _alarm_line(self, event: AlarmEvent) -> Text:
+        words = f"{self._local(event.at)} {event.alarm} #{event.occurrence} {event.edge.value.replace('_', ' ')}"
+        level = f" {event.severity.name}" if event.edge is not AlarmEdge.CLEARED else ""
+        return Text(f"{words}{level}: {event.reason}".rstrip(": "), style=_STYLES.get(event.edge, ""))
+
+    def _local(self, at: Instant, *, date: bool = False) -> str:
+        stamp = datetime.fromtimestamp(at.utc_us / 1e6, UTC).astimezone(ZoneInfo(self.site.time_zone))
+        return stamp.strftime("%Y-%m-%d %H:%M:%S %Z" if date else "%H:%M:%S")
+
+    def _say(self, line: str) -> None:
+        if self._live is None:
+            self.console.print(line, markup=False, highlight=False, soft_wrap=True)
+
+
+def _limit(rule: Rule) -> str:
+    if rule.factor is not None:
+        if rule.baseline is None or rule.baseline.value is None:
+            return ""
+        limit, duration = rule.factor * rule.baseline.value, f" for {rule.duration_us / 60e6:g} min"
+    else:
+        limit, duration = rule.limit or 0.0, ""
+    return f"{rule.comparison} {limit:g} {rule.unit}{duration}"
