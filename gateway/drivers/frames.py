@@ -44,8 +44,8 @@ class Expected:
 class Scan:
     """The outcome of a look at the buffer.
 
-    `pdu` is the answer from its function code on; `rest` the bytes to keep for the next look; `skipped` the number of
-    sound frames that were thrown away because they answer somebody else (late units, foreign transactions); `echoed`
+    `pdu` is the answer from its function code on; `rest` the bytes to keep for the next look; `skipped` the units whose
+    sound frames were thrown away because they answer something else (late units, foreign transactions); `echoed`
     whether the line gave our own request back first; `noise` how many stray bytes stood before the answer.
     """
 
@@ -53,7 +53,7 @@ class Scan:
     pdu: bytes = b""
     rest: bytes = b""
     text: str = ""
-    skipped: int = 0
+    skipped: tuple[int, ...] = ()
     echoed: bool = False
     noise: int = 0
 
@@ -88,7 +88,7 @@ def scan_rtu(data: bytes, expected: Expected, late_units: frozenset[int] = froze
     from before) is thrown away; any other sound frame that is not the answer is WRONG at once.
     """
     echoed = False
-    skipped = 0
+    skipped: tuple[int, ...] = ()
     while True:
         if length := _answer_at(data, 0, expected):
             return Scan(Found.REPLY, data[1 : length - _CRC_LENGTH], b"", "", skipped, echoed)
@@ -100,7 +100,7 @@ def scan_rtu(data: bytes, expected: Expected, late_units: frozenset[int] = froze
             break
         if data[0] not in late_units or data[0] == expected.unit:
             return Scan(Found.WRONG, b"", b"", _difference(data[0], data[1 : other - 2], expected), skipped, echoed)
-        data, skipped = data[other:], skipped + 1
+        data, skipped = data[other:], (*skipped, data[0])
     return _hunt(data, expected, skipped, echoed)
 
 
@@ -110,7 +110,7 @@ def scan_tcp(data: bytes, expected: Expected | None) -> Scan:
     A frame of another transaction never counts, not even transaction 0. A frame that breaks the protocol leaves no way
     to find the next one: BROKEN.
     """
-    skipped = 0
+    skipped: tuple[int, ...] = ()
     while len(data) > _MBAP_LENGTH:
         protocol = int.from_bytes(data[2:4], "big")
         length = int.from_bytes(data[4:6], "big")
@@ -121,7 +121,7 @@ def scan_tcp(data: bytes, expected: Expected | None) -> Scan:
             break
         frame, data = data[:end], data[end:]
         if expected is None or int.from_bytes(frame[:2], "big") != expected.transaction:
-            skipped += 1
+            skipped += (frame[6],)
             continue
         pdu = frame[7:]
         if frame[6] == expected.unit and _answers(pdu, expected):
@@ -130,7 +130,7 @@ def scan_tcp(data: bytes, expected: Expected | None) -> Scan:
     return Scan(Found.MORE, rest=data, skipped=skipped)
 
 
-def _hunt(data: bytes, expected: Expected, skipped: int, echoed: bool) -> Scan:
+def _hunt(data: bytes, expected: Expected, skipped: tuple[int, ...], echoed: bool) -> Scan:
     """Nothing sound stands at the start: look behind it, or give the answer up as garbled."""
     head = bytes((expected.unit, expected.function, 2 * expected.count))
     whole = len(head) + 2 * expected.count + _CRC_LENGTH

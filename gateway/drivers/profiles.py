@@ -149,11 +149,12 @@ class _ProfileReader:
         status = self._named(root.table("status"))
         units = self._named(root.table("units"))
         points = {}
-        for name, body in root.take("points", dict).items():
+        listed = root.take("points", dict, {})
+        for name, body in listed.items():
             point = self._point(_Table(self, ("points", name), dict(body)), status, units)
             if point is not None:
                 points[name] = point
-        if not points:
+        if not listed:
             self.problem(("points",), "a profile without a point delivers nothing")
         profile = Profile(
             id=root.take("id", str),

@@ -1,0 +1,178 @@
+"""Device profiles: shipped ones agree with the documents, and a mistake in one is named with file, line and key."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from gateway.drivers.profile import Limits, Span
+from gateway.drivers.profiles import load, parse
+from gateway.errors import ConfigError
+from gateway.shipped import names
+from tests.conftest import SHARED_DATA
+
+REGISTERS_FILE = SHARED_DATA.parent / "registers.json"
+# Names that differ from the register list, where one point stands for a packed register.
+RENAMED = {
+    ("tuf-2000m", "quality"): "step/quality",
+    ("siemens-mag6000", "totalizer1"): "totalizer1_f64",
+    ("siemens-mag6000", "totalizer2"): "totalizer2_f64",
+    ("hamilton-ph-arc", "pH"): "PMC1_pH.value",
+    ("hamilton-ph-arc", "temperature"): "PMC6_temperature.value",
+}
+
+
+@pytest.mark.skipif(not REGISTERS_FILE.exists(), reason="../shared/registers.json is not here")
+@pytest.mark.parametrize("name", names("devices"))
+def test_a_shipped_profile_agrees_with_the_register_list(name: str) -> None:
+    """Address, function, type, order, scale and unit of every point are those of the researched list."""
+    listed = {device["id"]: device for device in json.loads(REGISTERS_FILE.read_text())["devices"]}
+    if name not in listed:
+        pytest.skip(f"{name} is not in the register list")
+    registers: dict[str, dict[str, Any]] = {r["name"]: r for r in listed[name]["registers"]}
+    for point in load(name).points.values():
+        known = registers.get(RENAMED.get((name, point.name), point.name)) or registers[f"{point.name}.value"]
+        assert point.address == known["address"], point.name
+        assert point.function in known["fc"], point.name
+        assert point.scale == known["scale"], point.name
+        assert point.register.type in known["type"].replace(":", ",").split(","), point.name
+        assert known.get("order", point.register.order)[:4] == point.register.order, point.name
+        if known["unit"] not in {None, "per unit register"}:
+            assert point.unit == known["unit"], point.name
+        if "unit_register" in known:
+            assert point.unit_register is not None
+            assert point.unit_register.register.address == known["unit_register"]
+        if "status_register" in known:
+            assert point.status[0].register.address == known["status_register"]
+
+
+def test_every_shipped_profile_says_where_its_facts_come_from() -> None:
+    """A register nobody can check is worth nothing."""
+    for name in names("devices"):
+        profile = load(name)
+        assert profile.id == name
+        assert profile.source, name
+        assert profile.confidence, name
+
+
+def test_the_ph_sensor_is_asked_for_whole_blocks() -> None:
+    """Every register of a point lies in its block of ten, so nothing else is ever requested."""
+    profile = load("hamilton-ph-arc")
+    for point, start in ((profile.points["pH"], 2089), (profile.points["temperature"], 2409)):
+        assert {point.span_of(r) for r in point.registers()} == {Span(3, start, 10, whole=True)}
+
+
+def test_serial_defaults_are_given_only_where_documented() -> None:
+    """The analyser has selectable settings and no documented default; the flow meter has one."""
+    assert load("eh-liquiline-cm44x").transport.baud is None
+    assert load("tuf-2000m").transport.baud == 9600
+
+
+def test_a_template_point_repeats_with_its_own_strides() -> None:
+    """The eighth input of the current module has its value 7 and its mode register 7 further on."""
+    point = load("waveshare-ai8").points["AI8"]
+    assert point.address == 7
+    assert point.unit_register is not None
+    assert point.unit_register.register.address == 0x1007
+
+
+def test_a_site_overrides_any_key() -> None:
+    """Byte order, limits and one key of one point can be changed without copying the file."""
+    profile = load(
+        "keller-series30",
+        {"order": "CDAB", "limits": {"max_registers": 80}, "points": {"P1": {"sentinels": [-1]}}},
+    )
+    assert profile.points["P1"].register.order == "CDAB"
+    assert profile.points["P1"].sentinels == (-1.0,)
+    assert profile.points["P1"].address == 2
+    assert profile.limits == Limits(max_registers=80)
+
+
+def test_an_address_offset_moves_everything() -> None:
+    """A device whose documents count from 1 where the profile counts from 0 is one override away."""
+    profile = load("hamilton-ph-arc", {"address_offset": -1})
+    point = profile.points["pH"]
+    assert [r.address for r in point.registers()] == [2090, 2088, 2092]
+    assert point.block == (2088, 10)
+
+
+SOUND = """\
+id = "mine"
+model = "My instrument"
+[points.level]
+function = 3
+address = 10
+type = "u16"
+unit = "mm"
+"""
+
+
+def test_a_users_own_file(tmp_path: Path) -> None:
+    """A path to a file of the user's is as good as a shipped name, also relative to the site file."""
+    (tmp_path / "mine.toml").write_text(SOUND)
+    assert load(str(tmp_path / "mine.toml")) == load("mine.toml", beside=tmp_path)
+    assert load("mine.toml", beside=tmp_path).points["level"].unit == "mm"
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "line", "path", "said"),
+    [
+        ('type = "u16"', 'type = "u17"', 6, "points.level.type", "unknown type 'u17'"),
+        ("function = 3", "function = 6", 4, "points.level.function", "must be 3 (holding) or 4"),
+        ("address = 10", "address = 65536", 5, "points.level.address", "65536 is no wire address"),
+        ("address = 10", 'address = "10"', 5, "points.level.address", "must be a whole number, not '10'"),
+        ("address = 10\n", "", 3, "points.level.address", "is missing"),
+        ('unit = "mm"\n', "", 3, "points.level.unit", "is missing"),
+        ('unit = "mm"', 'unit = "mm"\nscale = 0', 8, "points.level.scale", "must not be zero"),
+        ('unit = "mm"', 'unit = "mm"\nsize = 2', 8, "points.level.size", "is not a key"),
+        ('unit = "mm"', 'unit = "mm"\nblock = [11, 4]', 8, "points.level.block", "does not hold the value"),
+        ('unit = "mm"', 'unit = "mm"\nsentinels = ["x"]', 8, "points.level.sentinels", "must be numbers"),
+        ('unit = "mm"', 'unit = "mm"\nfail_below = 4\nsuspect_below = 3', 3, "points.level", "must rise"),
+        ('unit = "mm"', 'unit = "mm"\norder = "ACBD"', 8, "points.level.order", "unknown byte order"),
+        (
+            'unit = "mm"',
+            'unit = "mm"\nstatus = [{ address = 1, type = "u16", rule = "x" }]',
+            8,
+            "points.level.status[0].rule",
+            "there is no table 'x'",
+        ),
+        ('model = "My instrument"', "model = 3", 2, "model", "must be a text"),
+        ('id = "mine"', 'id = "mine"\nlimits = { max_registers = 0 }', 2, "limits.max_registers", "between 1 and"),
+    ],
+)
+def test_a_mistake_is_named_with_line_and_key(old: str, new: str, line: int, path: str, said: str) -> None:
+    """The technician is told the file, the line and the key, in words."""
+    with pytest.raises(ConfigError) as caught:
+        parse(SOUND.replace(old, new), "mine.toml")
+    problem = caught.value.problems[0]
+    assert (problem.file, problem.line, problem.path) == ("mine.toml", line, path)
+    assert said in problem.text
+
+
+def test_all_mistakes_come_at_once() -> None:
+    """Two mistakes in two places are two problems of one error."""
+    text = SOUND.replace("function = 3", "function = 9").replace('model = "My instrument"', "")
+    with pytest.raises(ConfigError) as caught:
+        parse(text, "mine.toml")
+    assert {problem.path for problem in caught.value.problems} == {"points.level.function", "model"}
+
+
+def test_a_mistake_in_a_repeated_point_has_the_templates_line() -> None:
+    """The message names the point that is wrong and the line on which the template stands."""
+    text = SOUND.replace("[points.level]", '[points."AI{n}"]\nrepeat = 2').replace("address = 10", "address = 65535")
+    with pytest.raises(ConfigError, match=r"mine\.toml:6: points\.AI2\.address: 65536 is no wire address"):
+        parse(text, "mine.toml")
+
+
+def test_a_value_wider_than_one_request_is_refused() -> None:
+    """A value is never split, so a double cannot be read from a device that gives two registers at a time."""
+    text = SOUND.replace('"u16"', '"f64"').replace("[points.level]", "[limits]\nmax_registers = 2\n[points.level]")
+    with pytest.raises(ConfigError, match="needs 4 registers in one request; the device gives 2"):
+        parse(text, "mine.toml")
+
+
+def test_a_file_that_is_not_there() -> None:
+    """The path that was asked for is in the message."""
+    with pytest.raises(ConfigError, match=r"no-such\.toml: cannot read the device profile"):
+        load("/no-such.toml")
