@@ -55,8 +55,18 @@ def reworded(mistake: Mapping[str, Any], known_keys: Sequence[str]) -> str:
         return _PATTERNS.get(str(context["pattern"]), f"must match {context['pattern']}")
     if kind in _PLAIN:
         return _PLAIN[kind]
+    if kind == "less_than_equal":
+        return f"must be at most {context['le']}"
+    if kind == "greater_than_equal":
+        return f"must be at least {context['ge']}"
+    if kind in ("too_short", "too_long"):
+        return f"must be a list of {'at least ' if kind == 'too_short' else 'at most '}{_length(context)}"
     text = str(mistake["msg"])
     return text[:1].lower() + text[1:]
+
+
+def _length(context: Mapping[str, Any]) -> int:
+    return int(context.get("min_length", context.get("max_length", 0)))
 
 
 # A table that lacks one of these can still be checked for everything else.

@@ -41,8 +41,8 @@ def build_alarms(
 ) -> dict[str, AlarmPolicy]:
     """One policy for every bound rule's alarm and for every channel's sensor fault.
 
-    `known_rules` are the ids of all rules of the packs, bound or not: their tables are no mistake, only idle. An unknown
-    name is a mistake only if the rules and channels are `complete`, that is, without mistakes themselves.
+    `known_rules` are the ids of all rules of the packs, bound or not: their tables are no mistake, only idle. A name
+    nobody knows is a mistake only if the rules and channels are `complete`, that is, without mistakes themselves.
     """
     policies = {rule.alarm: _rule_policy(rule, channels[rule.channel].quantity) for rule in rules}
     units = {rule.alarm: rule.unit for rule in rules}

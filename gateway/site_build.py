@@ -51,7 +51,8 @@ def build_site(
     """Put the parts together. Every mistake goes to `problems`, and building goes on past it.
 
     `content` is the file as it was written, mistakes included: a reference to a part that is itself broken is not
-    reported twice, nor is a rule of a pack that is not `packs_sound`. `today` gates dates unless None. `profiles` by device.
+    reported twice, nor is a rule of a pack that is not `packs_sound`.
+    `profiles` by device. `today` gates dates unless None.
     """
     _check_names(tree, problems)
     _check_time_zone(tree.site.time_zone, problems)

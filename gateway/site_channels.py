@@ -119,6 +119,7 @@ class _ChannelReader:
                 self.error(key, "is shorter than the poll: no two samples would ever join")
         if table.flat_fail_after is not None and table.flat_fail_after < (table.flat_after or 0):
             self.error("flat_fail_after", "is before flat_after")
+        to_unit = self._conversion(source_unit)
         return Channel(
             name=self.name,
             quantity=table.quantity,
@@ -131,8 +132,8 @@ class _ChannelReader:
             point=table.point,
             derived_from=table.derived_from,
             primary=self._primary(),
-            conversion=self._conversion(source_unit),
-            fail_span=self._fail_span(),
+            conversion=to_unit,
+            fail_span=self._fail_span(source_unit, to_unit),
             suspect_span=self._span("suspect_span", table.suspect_span) or Span(),
             sentinels=tuple(table.sentinels),
             spike=self._difference("spike", table.spike),
@@ -280,15 +281,18 @@ class _ChannelReader:
         ]
         return two_point_conversion(low, high)
 
-    def _fail_span(self) -> Span:
+    def _fail_span(self, source_unit: str, to_unit: Conversion) -> Span:
         if self.table.fail_span is not None:
             return self._span("fail_span", self.table.fail_span) or Span()
+        if self.table.scale is not None and source_unit == "mA":
+            low, high, _ = DEFAULT_FAIL_SPANS["current"]
+            return Span(*sorted((to_unit(low), to_unit(high))))
         default = DEFAULT_FAIL_SPANS.get(self.table.quantity)
         if default is None:
             return Span()
         low, high, unit = default
-        to_unit = conversion(unit, self.unit)
-        return Span(to_unit(low), to_unit(high))
+        from_default = conversion(unit, self.unit)
+        return Span(from_default(low), from_default(high))
 
     def _span(self, key: str, span: tuple[Measured | None, Measured | None] | None) -> Span | None:
         if span is None:
