@@ -7,6 +7,7 @@ open, so that one of them being killed never hangs the line up. Bytes that nobod
 import asyncio
 import os
 import tty
+from collections import deque
 from collections.abc import Callable
 from contextlib import suppress
 
@@ -30,8 +31,9 @@ class Line:
         self._character_s = _BITS_PER_CHARACTER / baud if baud else 0.0
         self._masters: list[int] = []
         self._slaves: list[int] = []
-        self._free_at: dict[int, float] = {}  # by master written to: when its last byte has passed
-        self._pending: set[asyncio.TimerHandle] = set()
+        # By the master written to: when its last byte has passed, and the bytes on their way, first come first out.
+        self._free_at: dict[int, float] = {}
+        self._under_way: dict[int, deque[tuple[asyncio.TimerHandle, bytes]]] = {}
 
     def open(self) -> None:
         """Make the two ends and join them. OSError when the machine has no pseudo-terminal left."""
@@ -43,6 +45,7 @@ class Line:
             tty.setraw(slave)
             os.set_blocking(master, False)
             self._free_at[master] = 0.0
+            self._under_way[master] = deque()
         self.gateway_path, self.bench_path = (os.ttyname(slave) for slave in self._slaves)
         gateway, bench = self._masters
         loop.add_reader(gateway, self._pump(gateway, bench))
@@ -51,11 +54,10 @@ class Line:
     def close(self) -> None:
         """Take both ends away; what is still on the wire is lost."""
         loop = asyncio.get_running_loop()
-        for handle in self._pending:
-            handle.cancel()
-        self._pending.clear()
         for master in self._masters:
             loop.remove_reader(master)
+            for handle, _ in self._under_way[master]:
+                handle.cancel()
         for end in (*self._masters, *self._slaves):
             os.close(end)
         self._masters.clear()
@@ -72,24 +74,22 @@ class Line:
 
     def _send(self, target: int, data: bytes) -> None:
         """At once where nothing slows the line, otherwise byte by byte at the moments each would have arrived."""
-        if not self._character_s and not self.delay_s and not self._pending:
+        under_way = self._under_way[target]
+        if not self._character_s and not self.delay_s and not under_way:
             _write(target, data)
             return
         loop = asyncio.get_running_loop()
         due = max(loop.time() + self.delay_s, self._free_at[target])
-        for byte in data:
+        for i in range(len(data)):
             due += self._character_s
-            self._later(loop, due, target, bytes((byte,)))
+            under_way.append((loop.call_at(due, self._arrive, target), data[i : i + 1]))
         self._free_at[target] = due
 
-    def _later(self, loop: asyncio.AbstractEventLoop, due: float, target: int, data: bytes) -> None:
-        def arrive() -> None:
-            self._pending.discard(handle)
-            if not self.cut:
-                _write(target, data)
-
-        handle = loop.call_at(due, arrive)
-        self._pending.add(handle)
+    def _arrive(self, target: int) -> None:
+        """The next byte in order: timers due at one moment fire in any order, so none carries its own byte."""
+        _, byte = self._under_way[target].popleft()
+        if not self.cut:
+            _write(target, byte)
 
 
 def _write(target: int, data: bytes) -> None:
