@@ -102,10 +102,17 @@ class Delivery:
         self._stir.set()
 
     async def run(self) -> None:
-        """Hold the sink's connection and deliver, until cancelled."""
-        async with asyncio.TaskGroup() as group:
-            group.create_task(self._sink.run(), name=f"sink {self.name}")
-            group.create_task(self._deliver(), name=f"delivery {self.name}")
+        """Hold the sink's connection and deliver, until cancelled; the journal must stay open until this returns."""
+        try:
+            async with asyncio.TaskGroup() as group:
+                group.create_task(self._sink.run(), name=f"sink {self.name}")
+                group.create_task(self._deliver(), name=f"delivery {self.name}")
+        finally:
+            # What was accepted during the goodbye need not be sent again by the next process.
+            for course, record, error in self._answers:
+                if error is None:
+                    course.progress.settle(record.seq)
+            self._move_cursor()
 
     async def drained(self) -> None:
         """Wait until everything committed when this is called is settled."""
@@ -162,11 +169,12 @@ class Delivery:
                 self._look = True
                 raise
         await self._put_live_first()
-        while True:
-            for lane in self._lanes():
-                await self._read(lane)
-            if not self._submit_ready():
-                break
+        for lane in self._lanes():
+            await self._read(lane)
+        if self._submit_ready():
+            # There may be more; but first a turn for the answers, or a sink with endless room would never be heard.
+            self._stir.set()
+            await asyncio.sleep(0)
         self._end_lanes()
 
     def _lanes(self) -> tuple[_Lane, ...]:
@@ -282,6 +290,9 @@ class Delivery:
         if failure is not None:
             self._rest(failure)
         self._end_lanes()
+        self._move_cursor()
+
+    def _move_cursor(self) -> None:
         if self._told < (cursor := self._course.progress.cursor):
             self._source.move_cursor(self.name, cursor)
             self._told = cursor
