@@ -81,8 +81,9 @@ def prune(content: dict[str, Any], path: Path, *, missing: bool) -> None:
         content["site"] = {**ANY_SITE, **site} if isinstance(site, dict) else dict(ANY_SITE)
         return
     stand_in = _STAND_INS.get((section, path[-1])) if missing else None
-    if stand_in is not None:
-        content[str(section)][path[1]][path[2]] = stand_in
+    table = content.get(str(section), {}).get(path[1]) if stand_in is not None else None
+    if table is not None:  # another mistake may have taken it away already
+        table[path[-1]] = stand_in
         return
     holder, last = content, section
     node: Any = content

@@ -130,6 +130,16 @@ def test_the_derived_flow_site() -> None:
     assert {"us-ph-low", "lv-ph-low"} <= {r.id for r in site.rules}
 
 
+def test_what_a_channel_is_given_when_its_file_is_silent(tmp_path: Path) -> None:
+    """A poll of 15 s, a hold of 2.5 polls, stale after the hold, and no test that nobody asked for."""
+    channel = _load(tmp_path, SITE).channels["cond"]
+    assert (channel.poll_us, channel.hold_us, channel.stale_after_us) == (15_000_000, 37_500_000, 37_500_000)
+    assert (channel.spike, channel.rate_per_min, channel.flat_after_us, channel.uncertainty) == (None, None, None, None)
+    assert channel.suspect_span == Span()
+    fast = _load(tmp_path, SITE.replace("[channels.cond]", '[channels.cond]\npoll = "1 s"')).channels["cond"]
+    assert fast.hold_us == 2_500_000
+
+
 @pytest.mark.parametrize("quantity", sorted(QUANTITIES))
 def test_every_quantity_has_a_default_fail_span_in_its_units(quantity: str) -> None:
     """A channel without a fail span still has one, stated in a unit of its quantity."""
