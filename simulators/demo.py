@@ -113,7 +113,7 @@ class _Demo:
             async with asyncio.timeout(_DRAIN_S):
                 await app.quiesce()
                 await self._arrived(app, consumer)
-        waiting = app.texts.counts.queued
+        waiting = len(await app.journal.outbox_due())
         self._refresh(app, consumer)
         delivery = app.deliveries[0].counts
         records = await app.journal.last_seq()
@@ -139,21 +139,19 @@ class _Demo:
     @staticmethod
     async def _arrived(app: GatewayApp, consumer: Consumer) -> None:
         # The consumer lives in another thread and another library: there is nothing to wait on but its count.
-        while len(consumer.ids) < await app.journal.last_seq() or app.texts.counts.queued:  # noqa: ASYNC110
+        while len(consumer.ids) < await app.journal.last_seq():  # noqa: ASYNC110
             await asyncio.sleep(0.05)
 
     def _wired(self, buses: Mapping[str, Bus]) -> Site:
         """The example site on the bench's own lines, broker and phone."""
         sink = Part(_SINK, "mqtt", {"host": self.broker.host, "port": self.broker.port})
-        phone = Part("bench", "bench", {"folder": str(self.folder / "texts")})
+        phone = Part("bench", "bench", {"folder": self.folder / "texts", "show": self.view.text})
         return replace(self.site, buses=buses, sinks=(sink,), notifiers=(phone,))
 
     def _take(self, outcome: Outcome) -> None:
         self.readings += len(outcome.readings)
         self.edges.update(event.edge for event in outcome.alarm_events)
         self.view.take(outcome)
-        for message in outcome.messages:
-            self.view.text(message)
 
     def _refresh(self, app: GatewayApp, consumer: Consumer) -> None:
         self.view.refresh(

@@ -219,7 +219,7 @@ class Mag6000(Instrument):
         self._put(2029, (1,))  # empty-pipe detection on
         self._put(3014, (0,) * 12)
         self._add(
-            Point("flow", "flow", "m3/s", 1e-7, 3002),
+            Point("volume_flow", "flow", "m3/s", 1e-7, 3002),
             Point("totalizer1", "volume", "m3", 1e-6, 3014, words=4, also=((3022, 2),)),
         )
 

@@ -1,8 +1,8 @@
 """The control manhole: what passes through it in truth, and what the probes in it make of that.
 
 A process model with a fixed step of one second: streams come from the plant and from the scenario's events, mix in the
-trap the probes hang in, and pass the flume. Deterministic: the same seed and scenario give the same numbers, whatever
-the moments at which anybody looks.
+trap the probes hang in, and pass the weir that keeps it flooded. Deterministic: the same seed and scenario give the
+same numbers, whatever the moments at which anybody looks.
 """
 
 from collections.abc import Iterator
@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from simulators.plant import PROCESS, Plant
 from simulators.probe import PROBES, Noise
 from simulators.scenario import Event, EventKind, Scenario
-from simulators.water import FLUME_3_IN, Rating, Stream, ph_from_base
+from simulators.water import WEIR, Rating, Stream, ph_from_base
 
 __all__ = ["Manhole", "Truth", "Water"]
 
@@ -53,7 +53,7 @@ class Truth:
 class Manhole:
     """The process model, stepped forward by whoever asks for a later moment. No I/O, no clock."""
 
-    def __init__(self, seed: int, scenario: Scenario, rating: Rating = FLUME_3_IN) -> None:
+    def __init__(self, seed: int, scenario: Scenario, rating: Rating = WEIR) -> None:
         start = scenario.starts_at
         clock_s = start.hour * 3600 + start.minute * 60 + start.second
         self._plant = Plant(seed, clock_s - _SPIN_UP_S, start.weekday())

@@ -14,9 +14,9 @@ from rich.panel import Panel
 from rich.table import Table
 from rich.text import Text
 
-from gateway.model import AlarmEdge, AlarmEvent, Instant, Message, Outcome, Reading
+from gateway.model import AlarmEdge, AlarmEvent, Instant, Outcome, Reading
 from gateway.quality_letter import quality_letter
-from gateway.site import Rule, Site
+from gateway.site import Contact, Rule, Site
 
 __all__ = ["View"]
 
@@ -64,12 +64,10 @@ class View:
             self.alarms.append(line)
             self._say(line.plain)
 
-    def text(self, message: Message) -> None:
-        """Show a text as the Superintendent's phone would."""
-        stamp = self._local(message.at)
-        title = f"{message.recipient} {stamp}"
-        self.texts.append(Panel(message.text, title=title, width=_PHONE_WIDTH, box=box.ROUNDED))
-        self._say(f"{stamp} TEXT to {message.recipient}: {message.text}")
+    def text(self, contact: Contact, text: str) -> None:
+        """Show a text that was delivered, as the phone would."""
+        self.texts.append(Panel(text, title=contact.name, width=_PHONE_WIDTH, box=box.ROUNDED))
+        self._say(f"{self._local(self.now)} TEXT to {contact.name}: {text}")
 
     def refresh(self, now: Instant, *, stored: int, acknowledged: int, received: int) -> None:
         """Draw the present moment; without a terminal, one line of readings every virtual five minutes."""

@@ -8,7 +8,7 @@ pure water the buffer would be 2e-4 meq/L (twice the root of Kw); the sewage her
 from dataclasses import dataclass
 from math import asinh, log, radians, sinh, sqrt, tan
 
-__all__ = ["Stream", "Rating", "FLUME_3_IN", "base_from_ph", "ph_from_base"]
+__all__ = ["Stream", "Rating", "WEIR", "base_from_ph", "ph_from_base"]
 
 _BUFFER_MEQ_L = 0.05
 _LN10 = log(10.0)
@@ -88,4 +88,4 @@ class Rating:
 
 _PARSHALL_CFS = {1: (0.338, 1.55), 2: (0.676, 1.55), 3: (0.992, 1.547), 6: (2.06, 1.58), 9: (3.07, 1.53)}
 
-FLUME_3_IN = Rating.parshall(0.25)
+WEIR = Rating.v_notch(45.0)

@@ -9,7 +9,7 @@ from gateway.site import Channel, Conversion, Device, Site
 from gateway.units import conversion
 from simulators.instruments import PROFILES, Instrument, Liquiline, Point
 from simulators.manhole import Water
-from simulators.water import FLUME_3_IN, Rating
+from simulators.water import WEIR, Rating
 
 __all__ = ["Feed", "Wiring", "rating", "truth", "wire"]
 
@@ -77,7 +77,7 @@ def wire(site: Site) -> Wiring:
 
 
 def rating(site: Site) -> Rating:
-    """The control section the site says it has, so that its level and its flow agree; a 3-inch flume when it says none.
+    """The control section the site says it has, so that level and flow agree; a small V-notch weir when it says none.
 
     ValueError for a primary device without constants here.
     """
@@ -87,7 +87,7 @@ def rating(site: Site) -> Rating:
             return Rating.parshall(primary.throat_ft)
         if primary is not None and primary.kind == "v-notch" and primary.angle_deg is not None:
             return Rating.v_notch(primary.angle_deg)
-    return FLUME_3_IN
+    return WEIR
 
 
 def truth(water: Water, channel: Channel, site: Site) -> float | None:

@@ -80,7 +80,7 @@ def _mag() -> Mag6000:
 
 def _mag_as(unit: int) -> Mag6000:
     mag = Mag6000(unit)
-    mag._show(mag.points["flow"], unpack(">f", bytes.fromhex("40C35293"))[0])
+    mag._show(mag.points["volume_flow"], unpack(">f", bytes.fromhex("40C35293"))[0])
     return mag
 
 

@@ -100,13 +100,13 @@ def test_a_liquiline_carries_only_what_it_can() -> None:
 def test_a_mag_shows_m3_per_second_and_its_total() -> None:
     """4:03003 is wire 3002; 62 gpm are 0.0039116 m3/s; the total stands as f64 at 3014 and as f32 at 3022."""
     mag = Mag6000()
-    mag.set("flow", 62 * 3.785411784e-3 / 60)
+    mag.set("volume_flow", 62 * 3.785411784e-3 / 60)
     mag.set("totalizer1", 56345.6)
     assert _f32(mag.read(3, 3002, 2)) == pytest.approx(0.0039116, abs=1e-9)
     assert mag.read(3, 3014, 4) == (0x40EB, 0x8333, 0x3333, 0x3333)
     assert _f32(mag.read(3, 3022, 2)) == pytest.approx(56345.6)
     assert mag.read(4, 3002, 2) is Refusal.ILLEGAL_FUNCTION
-    mag.set("flow", None)
+    mag.set("volume_flow", None)
     assert isnan(_f32(mag.read(3, 3002, 2)))
 
 
@@ -207,12 +207,12 @@ def test_no_value_is_never_yesterdays_value(profile: str, value: float | None) -
 def test_a_read_is_reported_after_it_was_answered() -> None:
     """Whoever follows the polls may change the value at once: the answer already given stays as it was."""
     mag = Mag6000()
-    mag.set("flow", 0.001)
+    mag.set("volume_flow", 0.001)
     heard: list[tuple[int, int]] = []
 
     def turn_the_page(address: int, count: int) -> None:
         heard.append((address, count))
-        mag.set("flow", 0.002)
+        mag.set("volume_flow", 0.002)
 
     mag.on_read = turn_the_page
     assert _f32(mag.read(3, 3002, 2)) == pytest.approx(0.001)

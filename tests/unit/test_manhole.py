@@ -88,8 +88,18 @@ def test_the_level_agrees_with_the_flow_through_the_rating() -> None:
     assert Rating.parshall(0.5).depth_ft(309.3) == pytest.approx(0.5, rel=1e-4)
     assert Rating.parshall(1.0).depth_ft(1795.3) == pytest.approx(1.0, rel=1e-4)
     assert Rating.v_notch(90.0).depth_ft(4.41259 / 0.0630902) == pytest.approx(0.1 / 0.3048, rel=1e-3)
-    for truth in _run(_at(10), every_s=60):
-        assert truth.pipe.level_ft == pytest.approx((truth.pipe.flow_gpm / (0.992 * 448.831)) ** (1 / 1.547))
+    flume = Manhole(1, _at(10), Rating.parshall(0.25))
+    for minute in range(30):
+        pipe = flume.at(minute * 60).pipe
+        assert pipe.level_ft == pytest.approx((pipe.flow_gpm / (0.992 * 448.831)) ** (1 / 1.547))
+
+
+def test_the_probes_are_wet_while_the_user_discharges() -> None:
+    """On a working day the level stands at or above 0.1 ft in every second with 2 gpm or more."""
+    for truth in _run(_DAY, every_s=15):
+        if truth.pipe.flow_gpm >= 2.0:
+            assert truth.wet
+            assert truth.pipe.level_ft >= 0.1
 
 
 def test_probes_lag_and_then_arrive() -> None:
