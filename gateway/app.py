@@ -18,7 +18,7 @@ from gateway.commands import Command, execute
 from gateway.control import serve, socket_path
 from gateway.drivers.bus import PollBus
 from gateway.errors import StoreError
-from gateway.model import Instant, Note, Outcome, Reading, Resume, Sample
+from gateway.model import Instant, Message, Note, Outcome, Reading, Resume, Sample
 from gateway.pipeline import Pipeline
 from gateway.sinks.delivery import Delivery
 from gateway.site import Site
@@ -53,15 +53,15 @@ class GatewayApp:
         self.ready = asyncio.Event()
         self.unrecorded = 0
         self.started = clock.now()
-        self.sinks = [registry.sink(part, site) for part in site.sinks]
-        self.deliveries = [Delivery(sink, self.journal, clock) for sink in self.sinks]
-        notifiers = {part.name: registry.notifier(part) for part in site.notifiers}
-        self.texts = TextDelivery(self.journal, notifiers, site, clock)
+        self.sinks = [registry.sink(part, site, clock, state_directory) for part in site.sinks]
+        self.deliveries = [Delivery(sink, self.journal, clock, sink.pace) for sink in self.sinks]
+        notifiers = {part.name: registry.notifier(part, site, clock, state_directory) for part in site.notifiers}
+        self.texts = TextDelivery(self.journal, site.contacts, notifiers, clock)
         self.buses = [self._bus(name) for name in site.buses]
         self._acquisition: list[asyncio.Task[None]] = []
         self._observers: list[Callable[[Outcome], None]] = []
         self._urgent = asyncio.Event()
-        self._unrecorded_messages: list[Any] = []
+        self._unrecorded_messages: list[Message] = []
 
     def now(self) -> Instant:
         """The present moment."""
@@ -160,6 +160,7 @@ class GatewayApp:
         await self._commit()
         for delivery in self.deliveries:
             await delivery.drained()
+        await self.texts.drained()
 
     async def _commit(self) -> None:
         """One transaction for everything pending; then, and only then, the world is told."""
@@ -171,8 +172,7 @@ class GatewayApp:
             self.faults["journal"] = str(error)
             _log.error("journal: %s", error)
             # A disk that fails stops no alarm: the texts go out, and say that they are not on record (design 2).
-            for message in messages:
-                self.texts.send_unrecorded(message)
+            self.texts.tell_unrecorded(messages)
             return
         self.faults.pop("journal", None)
         self.texts.wake()

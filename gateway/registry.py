@@ -1,32 +1,35 @@
-"""Drivers, rules, sinks and notifiers by name: `module:Class`, imported when a site asks for it.
+"""Sinks and notifiers by name: `module:Class`, imported when a site asks for it.
 
-Others register as entry points in the groups `manhole_gateway.sinks` and `manhole_gateway.notifiers`.
+Others register as entry points in the groups `manhole_gateway.sinks` and `manhole_gateway.notifiers`. A provider is a
+callable taking a `Part`, the `Site`, the `Clock` and the state directory.
 """
 
 from importlib import import_module
 from importlib.metadata import entry_points
+from pathlib import Path
 from typing import Any
 
+from gateway.clock import Clock
 from gateway.errors import ConfigError, Problem
 from gateway.site import Part, Site
 
 __all__ = ["notifier", "sink"]
 
-_SINKS = {"mqtt": "gateway.sinks.mqtt:MqttSink"}
-_NOTIFIERS = {"bench": "gateway.alarms.bench_text:BenchText"}
+_SINKS = {"mqtt": "gateway.sinks.mqtt_sink:provide"}
+_NOTIFIERS = {"bench": "gateway.alarms.bench_text:provide"}
 
 
-def sink(part: Part, site: Site) -> Any:
+def sink(part: Part, site: Site, clock: Clock, state_directory: Path) -> Any:
     """The sink a site file names. ConfigError when nobody provides its kind."""
-    return _load("sinks", _SINKS, part)(part, site)
+    return _provider("sinks", _SINKS, part)(part, site, clock, state_directory)
 
 
-def notifier(part: Part) -> Any:
+def notifier(part: Part, site: Site, clock: Clock, state_directory: Path) -> Any:
     """The notifier a site file names. ConfigError when nobody provides its kind."""
-    return _load("notifiers", _NOTIFIERS, part)(part)
+    return _provider("notifiers", _NOTIFIERS, part)(part, site, clock, state_directory)
 
 
-def _load(group: str, table: dict[str, str], part: Part) -> Any:
+def _provider(group: str, table: dict[str, str], part: Part) -> Any:
     target = table.get(part.kind)
     if target is not None:
         module, _, name = target.partition(":")

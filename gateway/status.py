@@ -46,7 +46,7 @@ async def status_of(app: "GatewayApp") -> dict[str, Any]:
         "discharge": app.pipeline.discharge(now).value,
         "channels": {name: _channel(app, name, now.mono_us) for name in app.site.channels},
         "alarms": [line for line in alarm_lines(app.pipeline) if line["state"] != "normal"],
-        "texts": {"queued": texts.queued, "delivered": texts.delivered, "failed": texts.failed},
+        "texts": {"owed": len(await app.journal.outbox_due()), "accepted": texts.accepted, "failed": texts.failed},
         "sinks": sinks,
         "buses": {bus.bus.name: asdict(bus.health()) for bus in app.buses},
         "journal": {"last_seq": await app.journal.last_seq(), "pending": app.journal.pending},
@@ -104,7 +104,7 @@ def _lines(status: dict[str, Any]) -> list[str]:
         for alarm in status["alarms"]
     ] or ["no alarm stands"]
     texts = status["texts"]
-    lines.append(f"texts: {texts['delivered']} delivered, {texts['queued']} waiting, {texts['failed']} failed")
+    lines.append(f"texts: {texts['accepted']} accepted, {texts['owed']} waiting, {texts['failed']} failed")
     for name, sink in status["sinks"].items():
         oldest = f", oldest {sink['oldest_unsent']}" if sink["oldest_unsent"] else ""
         lines.append(f"sink {name}: {sink['acknowledged']} acknowledged, {sink['unsent']} unsent{oldest}")

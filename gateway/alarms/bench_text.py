@@ -9,9 +9,9 @@ from pathlib import Path
 from gateway.alarms.notify import Receipt
 from gateway.clock import Clock
 from gateway.errors import TryLater
-from gateway.site import Contact
+from gateway.site import Contact, Part, Site
 
-__all__ = ["BenchText"]
+__all__ = ["BenchText", "provide"]
 
 _FILE = "texts.jsonl"
 
@@ -69,3 +69,8 @@ class BenchText:
         if len(whole) < len(content):
             os.truncate(self._path, len(whole))
         return {json.loads(line)["dedupe_key"] for line in whole.splitlines()}
+
+
+def provide(part: Part, _site: Site, clock: Clock, state_directory: Path) -> BenchText:
+    """The notifier of `[notify.*]` kind `bench`; `folder` defaults to `texts` in the state directory."""
+    return BenchText(Path(part.options.get("folder", state_directory / "texts")), clock, part.options.get("show"))

@@ -10,6 +10,7 @@ import contextlib
 import logging
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 from gateway import __version__
@@ -25,7 +26,7 @@ from gateway.sinks.payloads import Payloads, as_json
 from gateway.sinks.topics import Topics, topic_level
 from gateway.site import Part, Site
 
-__all__ = ["LinkState", "MqttSink"]
+__all__ = ["LinkState", "MqttSink", "provide"]
 
 log = logging.getLogger(__name__)
 
@@ -260,3 +261,8 @@ class MqttSink:
             size = len(publish.topic.encode()) + len(publish.payload) + _PACKET_OVERHEAD
             if self._maximum_packet and size > self._maximum_packet:
                 raise Refused(f"{size} bytes are more than the broker's {self._maximum_packet}")
+
+
+def provide(part: Part, site: Site, clock: Clock, _state_directory: Path) -> MqttSink:
+    """The sink of `[sinks.*]` kind `mqtt`."""
+    return MqttSink(part, site, clock)
