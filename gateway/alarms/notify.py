@@ -178,6 +178,8 @@ class TextDelivery:
     async def _due(self) -> dict[str, list[OwedText]]:
         """What can be sent now, by recipient, the most severe first."""
         owed: list[OwedText] = []
+        # Whoever is being told while the outbox is read may be listed as it stood before: not this time.
+        busy = set(self._busy)
         try:
             owed.extend(await self._outbox.outbox_due())
             if failures := self._store_backoff.reset():
@@ -191,7 +193,7 @@ class TextDelivery:
         by_recipient: dict[str, list[OwedText]] = {}
         for text in sorted(owed, key=lambda text: -text.message.severity):
             message = text.message
-            if message.dedupe_key not in self._resting and message.recipient not in self._busy:
+            if message.dedupe_key not in self._resting and message.recipient not in busy:
                 by_recipient.setdefault(message.recipient, []).append(text)
         return by_recipient
 

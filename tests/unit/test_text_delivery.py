@@ -154,6 +154,51 @@ def test_the_most_severe_goes_first_and_nobody_waits_for_another(tmp_path: Path)
     asyncio.run(run())
 
 
+def test_an_outbox_read_while_a_text_goes_out_does_not_send_it_twice(tmp_path: Path) -> None:
+    """A list that was read before the text was recorded as sent is out of date when it arrives, and is not believed."""
+
+    @dataclass
+    class SlowOutbox(FailingOutbox):
+        """Reads at once and answers late."""
+
+        reads: int = 0
+
+        async def outbox_due(self) -> Any:
+            """The second list arrives after the text went out."""
+            self.reads += 1
+            due = await self.journal.outbox_due()
+            if self.reads == 2:
+                second_read.set()
+                await asyncio.sleep(0.05)
+            return due
+
+    async def run() -> None:
+        outbox = SlowOutbox(await opened(tmp_path, message(1)))
+
+        async def wait_for_second_read(_: str) -> None:
+            await asyncio.wait_for(second_read.wait(), 5)
+
+        phone = Phone(during=wait_for_second_read)
+        delivery = texts(outbox, modem=phone)
+
+        async def test() -> None:
+            while not phone.given:  # noqa: ASYNC110 - nothing tells of it
+                await asyncio.sleep(0.001)
+            # The disk still says queued, as it does when the record of `sending` could not be written.
+            await outbox.journal.set_message_status(message(1).dedupe_key, "queued", NOW)
+            delivery.wake()
+            while not delivery.counts.accepted:  # noqa: ASYNC110 - nothing tells of it
+                await asyncio.sleep(0.001)
+            await delivery.drained()
+            assert phone.given == [("ray", "slug #1")]
+
+        await during(delivery, test())
+        await outbox.journal.close(NOW)
+
+    second_read = asyncio.Event()
+    asyncio.run(run())
+
+
 def test_a_refused_text_has_failed_and_is_counted(tmp_path: Path) -> None:
     """A permanent no is recorded with its reason and not tried again; so is a contact nobody knows."""
 
