@@ -84,14 +84,14 @@ class Manhole:
         while self._t_s < second:
             self._step()
         silent = (e.quantity for e, _ in self._events if e.kind is EventKind.SILENT and e.at_s <= second < e.until_s)
-        shown = (
+        flow, level, ph, temperature, conductivity, tss = (
             probe.shown(value, self._noise.at(second, i))
             for i, (probe, value) in enumerate(zip(self._probes, self._lagged, strict=True))
         )
         return Truth(
             t_s=second,
-            pipe=Water(*self._pipe(), total_gal=self._total_gal),
-            sensed=Water(*shown, total_gal=self._total_gal),
+            pipe=Water(*self._pipe(), self._total_gal),
+            sensed=Water(flow, level, ph, temperature, conductivity, tss, self._total_gal),
             wet=self._wet,
             silent=frozenset(silent),
         )

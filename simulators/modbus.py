@@ -38,18 +38,20 @@ class _Server:
         """Close the port and every connection; nothing when it was never started."""
         if self._server is not None:
             server, self._server = self._server, None
-            await server.shutdown()
+            await server.shutdown()  # type: ignore[no-untyped-call]  # the library leaves it so
 
     def _devices(self) -> list[SimDevice]:
         return [_device(instrument) for instrument in self._instruments.values()]
 
-    def _hear(self, sending: bool, pdu: ModbusPDU) -> ModbusPDU | None:
-        """The library's hook on every request and answer: None drops it."""
+    def _hear(self, sending: bool, pdu: ModbusPDU) -> ModbusPDU:
+        """The library's hook on every request and answer: None, which its type does not know, drops it."""
         if sending:
             return pdu
         self.heard[pdu.dev_id] += 1
         instrument = self._instruments.get(pdu.dev_id)
-        return None if instrument is None or instrument.silent else pdu
+        if instrument is None or instrument.silent:
+            return None  # type: ignore[return-value]  # checked by the library: no request, no answer
+        return pdu
 
 
 class TcpServer(_Server):
@@ -71,7 +73,7 @@ class TcpServer(_Server):
         except RuntimeError as error:
             raise OSError(f"cannot listen on {self.host}:{self.port}") from error
         self._server = server
-        self.port = server.transport.sockets[0].getsockname()[1]
+        self.port = server.transport.sockets[0].getsockname()[1]  # type: ignore[attr-defined]  # an asyncio.Server
 
 
 class SerialServer(_Server):

@@ -151,23 +151,25 @@ class _Reader:
             events = []
         read = [self.event(f"events[{i}]", entry) for i, entry in enumerate(events)]
         alarms = self.get(table, "alarms", list, default=[])
-        result = {
-            "title": self.get(table, "title", str),
-            "story": self.get(table, "story", str),
-            "duration_s": self.duration(table, "duration", ""),
-            "outage": self.outage(table["broker"]) if "broker" in table else None,
-            "recorded": self.get(table, "recorded", bool, default=False),
-            "seed": self.get(table, "seed", int, default=1),
-        }
+        title, story = self.get(table, "title", str), self.get(table, "story", str)
+        duration_s = self.duration(table, "duration", "")
+        outage = self.outage(table["broker"]) if "broker" in table else None
+        recorded = self.get(table, "recorded", bool, default=False)
+        seed = self.get(table, "seed", int, default=1)
         if self.problems:
             raise ConfigError(self.problems)
         assert isinstance(starts_at, datetime)  # noqa: S101 - a wrong one is among the problems
         return Scenario(
             name=name,
+            title=title,
+            story=story,
             starts_at=starts_at,
-            alarms=tuple(str(alarm) for alarm in alarms),
+            duration_s=duration_s,
             events=tuple(event for event in read if event is not None),
-            **result,
+            alarms=tuple(str(alarm) for alarm in alarms),
+            outage=outage,
+            recorded=recorded,
+            seed=seed,
         )
 
     def event(self, path: str, table: Any) -> Event | None:
