@@ -9,7 +9,9 @@ from typing import Any
 
 from gateway.alarms.engine import AlarmEngine, EngineStep
 from gateway.model import (
+    AlarmEdge,
     AlarmEvent,
+    AlarmState,
     Condition,
     Finding,
     Instant,
@@ -21,7 +23,7 @@ from gateway.model import (
     Sample,
 )
 from gateway.rules.limit import LimitRule
-from gateway.rules.run import ExceedanceRule
+from gateway.rules.run import ExceedanceRule, Stance
 from gateway.rules.slug import SlugRule
 from gateway.signals.derived import FlowFrom
 from gateway.signals.interlock import Discharge, Interlock
@@ -34,6 +36,7 @@ __all__ = ["Pipeline"]
 
 _KINDS: Mapping[str, type[ExceedanceRule]] = {"limit": LimitRule, "slug": SlugRule}
 _QUIET = Outcome()
+_UP = frozenset({Stance.EXCEEDED, Stance.SUSPECTED, Stance.PREALARM})
 _STEP_US = 2_000_000  # a wall clock that moves this much against the monotonic one was stepped (links 5)
 
 
@@ -82,8 +85,9 @@ class Pipeline:
             if spec.derived_from is not None and spec.name not in measured:
                 level = site.channels[spec.derived_from]
                 self._channels[level.name].derived.append(FlowFrom(spec, level))
-        self._told: dict[str, tuple[bool | None, int]] = {}
-        self._stored: set[str] = set()
+        self._told: dict[str, Stance] = {}
+        self._standing: set[str] = set()  # alarms whose return may hang on a deadband
+        self._stored: set[str] = set()  # alarms whose rule has a run in the durable state
         self._next_us = start.mono_us
         self._last = start
         self._began = False
@@ -117,7 +121,7 @@ class Pipeline:
     def restore(self, state: Mapping[str, Any], resume: Resume) -> Outcome:
         """Bring runs and alarms back after a restart; call once, before the first sample."""
         step = _Step()
-        by_key = {_state_key(rule): rule for rule in self.rules}
+        by_key = {_state_key(rule.rule.alarm): rule for rule in self.rules}
         for key, value in state.items():
             if key.startswith("rule:"):
                 rule = by_key.get(key)
@@ -125,10 +129,11 @@ class Pipeline:
                     step.notes.append(Note("run_dropped", resume.now, {"state": key, "why": "the rule is gone"}))
                     step.state[key] = None
                     continue
-                self._stored.add(key)
+                self._stored.add(rule.rule.alarm)
                 step.findings.extend(rule.restore(value, resume))
         alarms = {key: value for key, value in state.items() if key.startswith("alarm:")}
         step.alarms(self.engine.restore(alarms, resume))
+        self._standing.update(view.id for view in self.engine.view() if view.state is not AlarmState.NORMAL)
         return self._close(step, resume.now)
 
     def discharge(self, now: Instant) -> Discharge:
@@ -180,20 +185,20 @@ class Pipeline:
 
     def _ask(self, rule: ExceedanceRule, step: "_Step") -> None:
         """Hand the rule's condition to the alarm engine when it says something new, or while a deadband may matter."""
+        alarm = rule.rule.alarm
         if rule.active:
-            step.state[_state_key(rule)] = rule.state()
-            self._stored.add(_state_key(rule))
-        elif _state_key(rule) in self._stored:
-            step.state[_state_key(rule)] = None
-            self._stored.discard(_state_key(rule))
-        condition = rule.condition()
-        said = (condition.active, condition.severity)
-        if self._told.get(condition.alarm) == said:
-            falling_back = condition.active is False and self.site.alarms[condition.alarm].deadband > 0
-            if not falling_back:
-                return
-        self._told[condition.alarm] = said
-        step.conditions.append(condition)
+            step.state[_state_key(alarm)] = rule.state()
+            self._stored.add(alarm)
+        elif alarm in self._stored:
+            step.state[_state_key(alarm)] = None
+            self._stored.discard(alarm)
+        stance = rule.stance
+        if self._told.get(alarm) is stance and not (stance is Stance.WITHIN and alarm in self._standing):
+            return
+        self._told[alarm] = stance
+        if stance in _UP:
+            self._standing.add(alarm)
+        step.conditions.append(rule.condition())
 
     def _settle(self, now: Instant, step: "_Step") -> None:
         """Everything that falls due before or at this moment, in order of its own deadline."""
@@ -228,7 +233,9 @@ class Pipeline:
     def _close(self, step: "_Step", now: Instant) -> Outcome:
         """Let the alarm engine speak, collect the durable state, and say when the next deadline is."""
         if step.conditions:
-            step.alarms(self.engine.update(step.conditions, now))
+            answer = self.engine.update(step.conditions, now)
+            self._standing.difference_update(e.alarm for e in answer.events if e.edge is AlarmEdge.CLEARED)
+            step.alarms(answer)
         deadline_us = self.engine.next_deadline_us()
         if deadline_us is not None and deadline_us <= now.mono_us:
             step.alarms(self.engine.tick(now))
@@ -284,8 +291,8 @@ def _mono_us(at: Instant) -> int:
     return at.mono_us
 
 
-def _state_key(rule: ExceedanceRule) -> str:
-    return f"rule:{rule.rule.alarm}"
+def _state_key(alarm: str) -> str:
+    return f"rule:{alarm}"
 
 
 def _hashes(rule: Rule, site: Site) -> Mapping[str, str]:

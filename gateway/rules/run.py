@@ -9,6 +9,7 @@ Limit rules prove by a count of consecutive samples, slug rules by a duration: `
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
+from enum import Enum
 from operator import ge, gt, le, lt
 from typing import Any
 
@@ -18,10 +19,21 @@ from gateway.rules.track import Run, SuspectedTrack, instant_from, instant_state
 from gateway.signals.qc import Evidence
 from gateway.site import Channel, Rule
 
-__all__ = ["ExceedanceRule"]
+__all__ = ["ExceedanceRule", "Stance"]
 
 _COMPARE = {">": gt, ">=": ge, "<": lt, "<=": le}
 _NEVER_US = 1 << 62
+
+
+class Stance(Enum):
+    """What a rule stands for at a moment."""
+
+    EXCEEDED = "exceeded"
+    SUSPECTED = "suspected"
+    PREALARM = "pre-alarm"
+    UNPROVEN = "exceeding, not yet proven"
+    WITHIN = "within the limit"
+    CANNOT_TELL = "cannot tell"
 
 
 class ExceedanceRule(ABC):
@@ -215,23 +227,37 @@ class ExceedanceRule(ABC):
                 findings.append(self._finding(event, verdict, self._last_word, deadline, 0, reason))
         return findings
 
-    def condition(self) -> Condition:
-        """What the alarm engine should know now: the loudest thing this rule can say, or that nobody can tell."""
-        rule = self.rule
+    @property
+    def stance(self) -> Stance:
+        """The loudest thing this rule can say now."""
         run = self._run
+        if run is None and self._suspected.since is None:
+            return Stance.WITHIN if self._telling else Stance.CANNOT_TELL
         if run is not None and run.proven:
-            return Condition(rule.alarm, True, rule.severity, self.proof(), None, self._loudest)
-        track = self._suspected
-        if track.since is not None and track.told:
-            severity = min(Severity.WARNING, rule.severity)
-            return Condition(rule.alarm, True, severity, track.reason(), None, self._loudest)
-        if run is not None and run.prealarms:
-            return Condition(rule.alarm, True, Severity.NOTICE, "pre-alarm", None, self._loudest)
+            return Stance.EXCEEDED
+        if self._suspected.told:
+            return Stance.SUSPECTED
         if run is not None:
-            return Condition(rule.alarm, None, Severity.NOTICE, "exceeding, not yet proven")
-        if not self._telling:
-            return Condition(rule.alarm, None, Severity.NOTICE, f"cannot tell ({self._void_because})")
-        return Condition(rule.alarm, False, Severity.NOTICE, "within the limit", self._margin, self._loudest)
+            return Stance.PREALARM if run.prealarms else Stance.UNPROVEN
+        return Stance.WITHIN if self._telling else Stance.CANNOT_TELL
+
+    def condition(self) -> Condition:
+        """The stance in full, for the alarm engine. An unproven exceedance neither raises nor clears."""
+        alarm, loudest = self.rule.alarm, self._loudest
+        match self.stance:
+            case Stance.EXCEEDED:
+                return Condition(alarm, True, self.rule.severity, self.proof(), None, loudest)
+            case Stance.SUSPECTED:
+                severity = min(Severity.WARNING, self.rule.severity)
+                return Condition(alarm, True, severity, self._suspected.reason(), None, loudest)
+            case Stance.PREALARM:
+                return Condition(alarm, True, Severity.NOTICE, "pre-alarm", None, loudest)
+            case Stance.UNPROVEN:
+                return Condition(alarm, None, Severity.NOTICE, "exceeding, not yet proven")
+            case Stance.CANNOT_TELL:
+                return Condition(alarm, None, Severity.NOTICE, f"cannot tell ({self._void_because})")
+            case Stance.WITHIN:
+                return Condition(alarm, False, Severity.NOTICE, "within the limit", self._margin, loudest)
 
     def open_since(self) -> Run | None:
         """The proven run still under way, if there is one."""

@@ -69,6 +69,8 @@ class Interlock:
             for w in discharging.witnesses
             if w.channel in channels
         }
+        self._asked_us = -1  # the moment of the last answer; every channel of a poll asks at the same one
+        self._answer = Discharge.WET
         self._flow = {name for name in self._states if channels[name].quantity == "flow"}
 
     def is_witness(self, channel: str) -> bool:
@@ -78,6 +80,7 @@ class Interlock:
     def hear(self, reading: Reading) -> None:
         """Take a witness's reading; one that is failed, missing or in maintenance takes no part."""
         usable = reading.quality is Quality.GOOD or reading.quality is Quality.SUSPECT
+        self._asked_us = -1
         if usable and reading.mode is Mode.RUN and reading.value is not None:
             self._states[reading.channel].hear(reading.value, reading.at.mono_us, self._on_us, self._off_us)
 
@@ -88,6 +91,12 @@ class Interlock:
 
     def state(self, mono_us: int) -> Discharge:
         """What the witnesses say together at a moment; with no word from any of them, WET (the probes are judged)."""
+        if mono_us != self._asked_us:
+            self._answer = self._ask(mono_us)
+            self._asked_us = mono_us
+        return self._answer
+
+    def _ask(self, mono_us: int) -> Discharge:
         dry = flow_wet = flow_dry = False
         for name, witness in self._states.items():
             word = witness.word(mono_us, self._on_us, self._off_us)
