@@ -91,8 +91,9 @@ class Quiet:
 
     def free_at(self, unit: int) -> float:
         """When this unit may be asked."""
+        own = self._unit(unit).quiet_until
         holders = (state.quiet_until for state in self._units.values() if state.holds_line)
-        return max(self.heard_at + self.gap_s, self._until, self._unit(unit).quiet_until, *holders)
+        return max(self.heard_at + self.gap_s, self._until, own, *holders)
 
     def _unit(self, unit: int) -> _Unit:
         return self._units.setdefault(unit, _Unit())
