@@ -97,40 +97,60 @@ def test_the_gap_before_every_request_is_kept(baud: int) -> None:
     run(scenario)
 
 
-def test_one_dead_unit_among_five_costs_the_others_nearly_nothing(caplog: pytest.LogCaptureFixture) -> None:
+async def stood_still(limit_s: float, tick_s: float = 0.01) -> None:
+    """Ends when this machine did nothing at all for so long: then no schedule can be judged."""
+    loop = asyncio.get_running_loop()
+    before = loop.time()
+    while True:
+        await asyncio.sleep(tick_s)
+        before, waited = loop.time(), loop.time() - before
+        if waited > tick_s + limit_s:
+            return
+
+
+@pytest.mark.parametrize("jitter", [0.0, 0.9])
+def test_one_dead_unit_among_five_costs_the_others_nearly_nothing(
+    jitter: float, caplog: pytest.LogCaptureFixture
+) -> None:
     """The healthy four keep nine polls of ten; the dead one is asked less and less, and its silence is still data."""
 
-    async def scenario() -> None:
+    async def scenario() -> bool:
         peer = SerialDevices(Devices(silent={3}))
         delivered = Deliveries()
-        devices = [device(unit) for unit in range(1, 6)]
+        devices = [device(unit, 60_000 if unit == 3 else 500_000) for unit in range(1, 6)]
         channels = [channel(f"d{unit}", 0, PERIOD_US) for unit in range(1, 6)]
         known = {f"d{unit}": profile(0) for unit in range(1, 6)}
         bus = PollBus(
-            serial(peer), devices, channels, SystemClock(), delivered.deliver, profiles=known, jitter=lambda: 0.0
+            serial(peer), devices, channels, SystemClock(), delivered.deliver, profiles=known, jitter=lambda: jitter
         )
+        stall = asyncio.create_task(stood_still(0.03))
         async with polling(bus) as until:
-            await until(lambda: len(delivered.of("d3-0")) >= 25)
+            await until(lambda: len(delivered.of("d3-0")) >= 25 or stall.done())
             health = bus.health()
         peer.close()
+        if stall.done():
+            return False
+        stall.cancel()
+        await asyncio.wait([stall])
 
         slots = (peer.devices.log[-1].at - peer.devices.log[0].at) * 1e6 / PERIOD_US
         for unit in (1, 2, 4, 5):
             assert len(peer.devices.of(unit)) >= 0.9 * slots
-            assert all(sample.value == 100 * unit for sample in delivered.of(f"d{unit}-0"))
+            assert {sample.value for sample in delivered.of(f"d{unit}-0")} == {100 * unit}
         dead = [asked.at for asked in peer.devices.of(3)]
         waits = [later - earlier for earlier, later in pairwise(dead)]
-        assert len(dead) <= 6
+        assert 3 <= len(dead) <= 6
         assert all(later > 1.5 * earlier for earlier, later in pairwise(waits))
         silent = delivered.of("d3-0")
         assert {(s.value, s.fault, s.quality) for s in silent} == {(None, Fault.SILENT, Quality.MISSING)}
         assert len(silent) >= 0.9 * slots
         counters = health.devices[2]
         assert (counters.timeouts, counters.polls, counters.answered) == (len(dead), len(dead), 0)
-        assert counters.backing_off
+        return True
 
     with caplog.at_level(logging.DEBUG, "gateway"):
-        run(scenario)
+        if not any(asyncio.run(scenario()) for _ in range(8)):
+            pytest.skip("this machine stands still too often to judge a schedule of tenths of seconds")
     told = [record for record in caplog.records if "device d3" in record.getMessage()]
     assert [record.levelname for record in told[:2]] == ["WARNING", "DEBUG"]
 
@@ -143,7 +163,7 @@ def test_a_unit_that_comes_back_is_polled_again(caplog: pytest.LogCaptureFixture
         delivered = Deliveries()
         bus = PollBus(
             serial(peer),
-            [device(1)],
+            [device(1, 60_000)],
             [channel("d1", 7, PERIOD_US)],
             SystemClock(),
             delivered.deliver,

@@ -156,6 +156,6 @@ def channel(device: str, address: int, poll_us: int, name: str = "") -> Channel:
     )
 
 
-def device(unit: int, timeout_us: int = 60_000, retries: int = 1) -> Device:
+def device(unit: int, timeout_us: int = 250_000, retries: int = 1) -> Device:
     """Device `d<unit>` on bus `bench`."""
     return Device(f"d{unit}", "bench", unit, "made-up", timeout_us, retries)
