@@ -149,9 +149,12 @@ def test_refusals_are_exceptions_on_the_wire_and_nothing_can_be_written() -> Non
 
 
 def test_the_line_outlives_a_gateway_that_dies_and_comes_back() -> None:
-    """Its end is closed in the middle of an exchange, ten times, and each time the next to open it is answered."""
+    """Its end is closed in mid-exchange, ten times: the line never hangs up, and the next to open it is answered."""
+
+    trouble: list[object] = []
 
     async def ask() -> list[bytes]:
+        asyncio.get_running_loop().set_exception_handler(lambda _, context: trouble.append(context))
         async with _line(_mag()) as (line, _):
             answers = []
             for _ in range(10):
@@ -165,6 +168,7 @@ def test_the_line_outlives_a_gateway_that_dies_and_comes_back() -> None:
             return answers
 
     assert asyncio.run(ask()) == [_answer(2, 3, 0x40C3, 0x5293)] * 10
+    assert trouble == []
 
 
 def test_a_cut_cable_loses_everything_until_it_is_mended() -> None:
