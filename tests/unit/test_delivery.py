@@ -210,6 +210,51 @@ def test_a_journal_that_cannot_be_read_or_written_delays_and_loses_nothing() -> 
     assert source.stored_cursor == 10
 
 
+def test_a_stop_while_parking_fails_leaves_the_record_in_front_of_the_cursor() -> None:
+    """What could not be parked is neither settled by a stop: the next process hands it over again."""
+
+    async def run() -> None:
+        source = ListedSource([reading_record(n) for n in range(1, 11)], failing_parks=1_000_000)
+        sink = ScriptedSink(lambda record, _: Refused("no") if record.seq == 4 else None)
+
+        async def two_attempts() -> None:
+            while source.failing_parks > 999_998:
+                await source.last_seq()
+                await asyncio.sleep(0)
+
+        await during(Delivery(sink, source, SystemClock(), QUICK), two_attempts())
+        assert source.parked == {}
+        assert source.stored_cursor == 3
+
+    asyncio.run(run())
+
+
+def test_a_new_attempt_leaves_alone_what_still_waits_for_its_answer() -> None:
+    """After a failure reading begins again at the lowest open record, and skips those handed over without an answer."""
+
+    async def run() -> None:
+        source, sink = ListedSource([reading_record(n) for n in range(1, 5)]), ScriptedSink(held=True)
+        delivery = Delivery(sink, source, SystemClock(), QUICK)
+
+        async def fail_the_first() -> None:
+            while len(sink.waiting) < 4:
+                await source.last_seq()
+                await asyncio.sleep(0)
+            _, first = sink.waiting.pop(0)
+            first.set_exception(TryLater("quota exceeded"))
+            while len(sink.waiting) < 4:
+                await source.last_seq()
+                await asyncio.sleep(0)
+            assert [seq for seq, _ in sink.taken] == [1, 2, 3, 4, 1]
+            sink.held = False
+            await delivery.drained()
+            assert len(sink.taken) == 5
+
+        await during(delivery, fail_the_first())
+
+    asyncio.run(run())
+
+
 def test_live_goes_first_and_history_follows_flagged() -> None:
     """Behind by more than the threshold, new records overtake the backlog, which comes after as history, in order."""
 
