@@ -21,8 +21,8 @@ byte string, and nothing else::
                                   integer(seq) text(kind) integer(utc_us) text(body as stored)
 
 Test vector: site ``lv-mh3``, batch 1, first_seq 1, last_seq 2, zeros before it, boot ``b``, mono 5, utc 7, synced,
-readings ``[["ph",7,5,true,[],7.0,1,[],"run",false]]`` and one event (2, ``note``, 7, ``{}``) give
-``8286ff3e02c8fde2eb6454880fc1139e72cd902c7bd18ca8e42d8de39918aa4c``.
+readings ``[[7,5,true,["ph",[],7.0,1]]]`` and one event (2, ``note``, 7, ``{}``) give
+``5669a691b23acdbafbcc0bfca1cf75e243b25b4a3491befa42b9b94cc88b1cd4``.
 
 What a chain alone cannot find: a tail cut off, and a file rewritten from some batch to its end by someone who knows
 this page. Both are found by a head that was sent off the box in time and is handed to `verify`.

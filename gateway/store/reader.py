@@ -11,7 +11,7 @@ from gateway.store import cursor, outbox
 from gateway.store.cursor import SinkCounts
 from gateway.store.database import Database, open_reader
 from gateway.store.outbox import StoredMessage
-from gateway.store.records import Record, body_instant, reading_of
+from gateway.store.records import Record, body_instant, reading_of, readings_of
 
 __all__ = ["Reader"]
 
@@ -26,7 +26,7 @@ class _Batch:
     first_seq: int
     last_seq: int
     at: Instant
-    readings: list[Any]
+    readings: list[tuple[Instant, Any]]
     events: dict[int, tuple[str, bytes]]
 
 
@@ -128,8 +128,8 @@ class Reader:
             return None
         found_id, first_seq, last_seq, utc_us, mono_us, synced, text = row
         try:
-            readings = json.loads(text)
-        except ValueError:
+            readings = readings_of(json.loads(text))
+        except _UNREADABLE:
             readings = []
         events = database.rows(
             "SELECT seq, kind, CAST(body AS BLOB) FROM event WHERE seq BETWEEN ? AND ?", (first_seq, last_seq)
@@ -153,7 +153,7 @@ def _records(batch: _Batch, first: int, last: int) -> Iterator[Record]:
         try:
             if event is None:
                 index += 1
-                reading = reading_of(batch.readings[index - 1])
+                reading = reading_of(*batch.readings[index - 1])
                 yield Record(seq, "reading", reading.at, reading)
             else:
                 body = json.loads(event[1])

@@ -42,7 +42,7 @@ def by_the_book(  # every field of the encoding, spelled out
 
 def test_the_encoding_is_fixed_by_a_vector() -> None:
     """The vector in the module's description holds: anyone can write a second verifier from that text alone."""
-    readings = '[["ph",7,5,true,[],7.0,1,[],"run",false]]'
+    readings = '[[7,5,true,["ph",[],7.0,1]]]'
     events = [(2, "note", 7, "{}")]
     header = BatchHeader(1, 1, 2, "b", Instant(7, 5, True))
     computed = batch_hash("lv-mh3", header, GENESIS, readings.encode(), events)

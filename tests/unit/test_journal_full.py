@@ -130,26 +130,26 @@ def test_what_was_shed_is_on_record(tmp_path: Path, monkeypatch: pytest.MonkeyPa
 
     async def run() -> None:
         journal = Journal(path, SITE, "boot-1")
-        journal._pending = Pending(readings_max=1_500)
+        journal._pending = Pending(readings_max=3_000)
         await journal.open(instant(0))
         journal._writer.max_bytes = 1  # no page more than there is
         for second in range(1, 61):
-            journal.add(Outcome(readings=readings(second, 60)))
+            journal.add(Outcome(readings=readings(second, 150)))
             with pytest.raises(DiskFull):
                 await journal.commit(instant(second))
         journal.add(full_outcome(61))
         shed = journal.shed_readings
-        assert 60 * 60 - 1_500 <= shed <= 60 * 60 - 1_400
+        assert 60 * 150 - 3_000 <= shed <= 60 * 150 - 2_700
         journal._writer.max_bytes = 10_000_000
         commit = await journal.commit(instant(62))
         found = await all_records(journal)
         assert (found[0].kind, found[0].at) == ("note", instant(62))
         assert found[0].body["kind"] == "readings_shed"  # type: ignore[index]
         assert found[0].body["body"] == {  # type: ignore[index]
-            "count": shed, "from_utc_us": instant(1).utc_us, "to_utc_us": instant(shed // 60).utc_us,
+            "count": shed, "from_utc_us": instant(1).utc_us, "to_utc_us": instant(shed // 150).utc_us,
         }  # fmt: skip
         kept = [record.body for record in found if record.kind == "reading"]
-        waited = [reading for second in range(shed // 60 + 1, 61) for reading in readings(second, 60)]
+        waited = [reading for second in range(shed // 150 + 1, 61) for reading in readings(second, 150)]
         assert kept == [*waited, *readings(61)]
         assert commit.events == 1 + 4
         journal.add(full_outcome(63))

@@ -2,20 +2,47 @@
 
 import json
 import math
+from dataclasses import replace
 
 import pytest
 
 from gateway.model import Fault, Instant, Mode, Note, Outcome, Quality, Reading
-from gateway.store.records import body_instant, encode_readings, event_drafts, message_of, reading_of
+from gateway.store.records import body_instant, encode_readings, event_drafts, message_of, reading_of, readings_of
 from tests.support.journal_records import full_outcome, instant, message, readings
 
 
-def test_a_reading_is_one_compact_row() -> None:
-    """The row is the documented array, without spaces, numbers and words as the field writes them."""
-    reading = Reading(
-        "ph", Instant(7, 5, False), (16702, 30147), 7.25, Quality.SUSPECT, ("spike",), Mode.MAINTENANCE, dry=True
+def decoded(text: str) -> list[Reading]:
+    """The readings of an encoded run."""
+    return [reading_of(at, row) for at, row in readings_of(json.loads(f"[{text}]"))]
+
+
+def test_readings_of_one_instant_are_a_group_of_rows() -> None:
+    """The instant stands once, in front; the rows follow without spaces, numbers and words as the field writes them."""
+    at = Instant(7, 5, False)
+    run = [
+        Reading("ph", at, (16702, 30147), 7.25, Quality.SUSPECT, ("spike",), Mode.MAINTENANCE, dry=True),
+        Reading("flow", Instant(7, 5, False), (), None, Quality.MISSING),
+        Reading("flow", Instant(8, 6, True), (3,), 10.0, Quality.GOOD),
+        Reading("ph", at, (1,), 7.0, Quality.GOOD),
+    ]
+    text = encode_readings(run)
+    assert text == (
+        '[7,5,false,["ph",[16702,30147],7.25,3,["spike"],"maintenance",true],["flow",[],null,9]],'
+        '[8,6,true,["flow",[3],10.0,1]],'
+        '[7,5,false,["ph",[1],7.0,1]]'
     )
-    assert encode_readings([reading]) == '["ph",7,5,false,[16702,30147],7.25,3,["spike"],"maintenance",true]'
+    assert decoded(text) == run
+
+
+def test_a_plain_reading_leaves_its_defaults_out() -> None:
+    """In run, no test to its name, not dry: a row ends with the quality; any one of the three brings all back."""
+    plain = Reading("ph", Instant(7, 5), (1,), 7.25, Quality.GOOD)
+    assert encode_readings([plain]) == '[7,5,true,["ph",[1],7.25,1]]'
+    others = [replace(plain, tests=("gap",)), replace(plain, mode=Mode.CALIBRATION), replace(plain, dry=True)]
+    ends = ('["gap"],"run",false]]', '[],"calibration",false]]', '[],"run",true]]')
+    for reading, end in zip(others, ends, strict=True):
+        assert encode_readings([reading]) == f'[7,5,true,["ph",[1],7.25,1,{end}'
+        assert decoded(encode_readings([reading])) == [reading]
 
 
 @pytest.mark.parametrize("value", [math.nan, math.inf, -math.inf])
@@ -25,11 +52,12 @@ def test_a_value_that_is_no_number_becomes_null_with_a_flag(value: float) -> Non
     text = encode_readings([reading, *readings(1, 1)])
     assert "NaN" not in text
     assert "Infinity" not in text
-    first, second = (reading_of(row) for row in json.loads(f"[{text}]"))
-    assert first == Reading("ph", instant(1), (0x7FC0, 0), None, Quality.FAIL, ("fail_span", "not_a_number"))
-    assert second == readings(1, 1)[0]
+    assert decoded(text) == [
+        Reading("ph", instant(1), (0x7FC0, 0), None, Quality.FAIL, ("fail_span", "not_a_number")),
+        *readings(1, 1),
+    ]
     flagged = Reading("ph", instant(1), (0x7FC0, 0), value, Quality.FAIL, ("not_a_number",))
-    assert reading_of(json.loads(encode_readings([flagged]))).tests == ("not_a_number",)
+    assert decoded(encode_readings([flagged])) == [replace(flagged, value=None)]
 
 
 def test_a_number_that_is_none_in_an_event_is_named_there() -> None:
