@@ -18,7 +18,6 @@ __all__ = ["NotRunningError", "ask", "serve", "socket_path"]
 
 _log = logging.getLogger(__name__)
 _LINE_LIMIT = 1 << 20
-_TIMEOUT_S = 10.0
 
 Answer = Callable[[dict[str, Any]], Awaitable[dict[str, Any]]]
 
@@ -73,10 +72,10 @@ async def _answer_line(line: bytes, answer: Answer) -> dict[str, Any]:
     return await answer(request)
 
 
-async def ask(path: Path, request: dict[str, Any]) -> dict[str, Any]:
+async def ask(path: Path, request: dict[str, Any], timeout_s: float = 10.0) -> dict[str, Any]:
     """Send one request and return its answer. NotRunningError when nobody listens or answers in time."""
     try:
-        async with asyncio.timeout(_TIMEOUT_S):
+        async with asyncio.timeout(timeout_s):
             reader, writer = await asyncio.open_unix_connection(path, limit=_LINE_LIMIT)
             try:
                 writer.write((json.dumps(request, allow_nan=False) + "\n").encode())

@@ -168,7 +168,7 @@ def test_a_jittering_clock_is_no_gap_and_a_real_gap_is_missing(shared_data: Shar
 
 
 def test_no_recorded_river_is_called_an_acid_or_hot_discharge(shared_data: SharedData) -> None:
-    """Clean water for months: pH and temperature limits are never proven exceeded on what the sondes' faults look like."""
+    """Clean water for months: no pH or temperature limit is proven exceeded on what a fault looks like."""
     for name in ("logan", "poudre"):
         events = replayed(name, shared_data(SERIES[name]))
         proven = {e["rule"] for e in events if e["event"] == "raised"}

@@ -27,7 +27,8 @@ def readings(path: Path, channel: str) -> list[tuple[int, float | None, int]]:
     """(monotonic us, value, quality) of every reading of a channel, in order."""
     found = []
     for (packed,) in _rows(path, "SELECT readings FROM batch ORDER BY id"):
-        found += [(r[2], r[5], r[6]) for r in json.loads(packed) if r[0] == channel]
+        for _, mono_us, _, *rows in json.loads(packed):
+            found += [(mono_us, row[2], row[3]) for row in rows if row[0] == channel]
     return found
 
 
