@@ -8,6 +8,7 @@ failure nothing that was on its way can become the answer to a later request.
 import asyncio
 import errno
 import logging
+import select
 import socket
 import termios
 from collections.abc import Callable
@@ -31,6 +32,7 @@ _CONNECT_S = 3.0
 _LIBRARY_WAIT_S = 3600.0  # the library's own timeout never fires first: the deadline is ours
 _MAX_BUFFER = 4096
 _REQUEST_BYTES = 8
+_TICK_S = 0.001  # the event loop's timers round up to whole milliseconds: a third of a gap at 115200 baud
 _NOISE_S = 0.5  # how long to wait for a line that never falls silent
 _GIVE_UP_AFTER = 5  # requests in a row without any answer from anybody: open the port afresh
 _ABSENT_UNIT = frozenset({10, 11})  # a TCP gateway's "path unavailable" and "target did not respond"
@@ -230,7 +232,10 @@ class ModbusLine:
         while (wait_s := self._quiet.free_at(unit) - loop.time()) > 0:
             if loop.time() > give_up:
                 raise BadCheckSum(f"bus {self.bus.name}: the line is never silent: noise, or a second client on it")
-            await asyncio.sleep(wait_s)
+            if wait_s < _TICK_S:
+                select.select((), (), (), wait_s)  # exact, and shorter than what the event loop would make of it
+                wait_s = 0.0
+            await asyncio.sleep(max(0.0, wait_s - _TICK_S))
 
     def _wire_s(self, count: int) -> float:
         characters = _REQUEST_BYTES + 5 + 2 * count
