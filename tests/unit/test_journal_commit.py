@@ -2,11 +2,12 @@
 
 import asyncio
 import sqlite3
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
-from gateway.errors import StoreError
+from gateway.errors import DiskFull, StoreError
 from gateway.model import Instant, Note, Outcome
 from gateway.store import pending
 from gateway.store.chain import verify
@@ -237,52 +238,84 @@ def test_a_cancelled_commit_has_an_outcome(tmp_path: Path) -> None:
     asyncio.run(run())
 
 
-def test_a_failed_commit_leaves_nothing_and_keeps_everything(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """When any statement of a commit fails, neither readings, events, state, texts nor cursors of it are there."""
-    path = tmp_path / "j.db"
-    real = Database.execute
+def failing_at(monkeypatch: pytest.MonkeyPatch, nth: int) -> None:
+    """Make the nth statement that writes, or the end of the transaction, fail."""
+    left = nth
 
-    async def run() -> None:
+    def planted(real: Callable[..., object]) -> Callable[..., object]:
+        def run(self: Database, sql: str, *arguments: object) -> object:
+            nonlocal left
+            left -= not sql.startswith(("PRAGMA", "ROLLBACK"))
+            if left == 0:
+                raise StoreError("planted")
+            return real(self, sql, *arguments)
+
+        return run
+
+    for name in ("execute", "execute_many"):
+        monkeypatch.setattr(Database, name, planted(getattr(Database, name)))
+
+
+def test_a_failed_commit_leaves_nothing_and_keeps_everything(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whichever statement of a commit fails, neither readings, events, state, texts nor cursors of it are there."""
+    path = tmp_path / "j.db"
+
+    async def run() -> int:
         journal = Journal(path, SITE, "boot-1")
         await journal.open(instant(0))
         journal.add(full_outcome(1))
-        journal.move_cursor("mqtt", 0)
         await journal.commit(instant(1))
-        for failing in range(1, 30):
-            left = failing
-
-            def execute(self: Database, sql: str, parameters: object = ()) -> int:
-                nonlocal left
-                left -= not sql.startswith(("PRAGMA", "ROLLBACK"))
-                if left == 0:
-                    raise StoreError("planted")
-                return real(self, sql, parameters)  # type: ignore[arg-type]
-
+        nth, failed = 0, True
+        while failed:
+            nth += 1
             before = contents(path)
-            monkeypatch.setattr(Database, "execute", execute)
-            journal.add(full_outcome(1 + failing))
-            journal.move_cursor("mqtt", failing)
-            try:
-                await journal.commit(instant(1 + failing))
-            except StoreError:
-                assert contents(path) == before
-                assert journal.pending > 0
-                failed = True
-            else:
-                failed = False
-            monkeypatch.setattr(Database, "execute", real)
-            await journal.commit(instant(1 + failing))
-            if not failed:
-                break
-        else:
-            pytest.fail("the failing statement was never past the last")
-        assert failing > 4
+            journal.add(full_outcome(1 + nth))
+            journal.move_cursor("mqtt", nth)
+            with monkeypatch.context() as planted:
+                failing_at(planted, nth)
+                try:
+                    await journal.commit(instant(1 + nth))
+                    failed = False
+                except StoreError:
+                    assert contents(path) == before
+                    assert journal.pending == 6
+            await journal.commit(instant(1 + nth))
+            assert journal.pending == 0
         notes = [r.body["body"]["second"] for r in await all_records(journal) if r.kind == "note"]
-        assert notes == list(range(1, failing + 2))
+        assert notes == list(range(1, nth + 2))
         await journal.close(instant(100))
+        return nth
+
+    # BEGIN, batch, events, text, state (gone, kept), cursor, COMMIT: eight statements can fail, the ninth is none.
+    assert asyncio.run(run()) == 9
+    assert verify(path).intact
+    assert opened_state(path).state == {"second": 10}
+
+
+def test_what_comes_during_a_failing_commit_stays_behind_it(tmp_path: Path) -> None:
+    """Records added while a commit fails are written after those it held; their newer state wins."""
+    path = tmp_path / "j.db"
+
+    async def run() -> None:
+        journal = Journal(path, SITE, "boot-1", max_bytes=1)
+        await journal.open(instant(0))
+        journal.add(Outcome(readings=readings(1, 400), notes=(note(1),), state={"a": 1, "b": 1}))
+        task = asyncio.create_task(journal.commit(instant(1)))
+        await asyncio.sleep(0)
+        journal.add(Outcome(readings=readings(2), notes=(note(2),), state={"b": 2}))
+        assert journal.pending == 404
+        with pytest.raises(DiskFull):
+            await task
+        assert journal.pending == 404
+        journal._writer.max_bytes = 10_000_000
+        await journal.commit(instant(2))
+        found = await all_records(journal)
+        assert [record.body for record in found if record.kind == "reading"] == [*readings(1, 400), *readings(2)]
+        assert [record.seq for record in found if record.kind == "note"] == [401, 404]
+        await journal.close(instant(3))
 
     asyncio.run(run())
-    assert verify(path).intact
+    assert opened_state(path).state == {"a": 1, "b": 2}
 
 
 def contents(path: Path) -> list[object]:
