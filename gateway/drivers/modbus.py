@@ -6,12 +6,11 @@ failure nothing that was on its way can become the answer to a later request.
 """
 
 import asyncio
-import errno
 import logging
 import select
-import socket
 import termios
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 
 from pymodbus import FramerType, ModbusException
@@ -20,6 +19,7 @@ from pymodbus.framer import FramerBase, FramerRTU, FramerSocket
 from pymodbus.pdu import DecodePDU, ModbusPDU
 
 from gateway.drivers.frames import Expected, Found, Scan, rtu_frame, scan_rtu, scan_tcp
+from gateway.drivers.opening import tune, why_not_open
 from gateway.drivers.quiet import BITS_PER_CHARACTER, Quiet, character_gap_s
 from gateway.errors import BadReply, BusDown, DeviceFault, DeviceSilent, DriverError, NoSuchRegister
 from gateway.site import Bus
@@ -114,22 +114,23 @@ class ModbusLine:
 
         client.ctx.call_create = noting_why
         try:
-            async with asyncio.timeout(_CONNECT_S):
-                opened = await client.connect()
+            with _heeding_cancellation():
+                async with asyncio.timeout(_CONNECT_S):
+                    opened = await client.connect()
         except TimeoutError:
             opened = False
             causes.append(TimeoutError(f"no connection within {_CONNECT_S:g} s"))
         if not opened:
             client.close()
             cause = causes[0] if causes else None
-            raise BusDown(f"bus {self.bus.name}: {self._why(cause)}") from cause
+            raise BusDown(f"bus {self.bus.name}: {why_not_open(self.where, cause, serial=self._rtu)}") from cause
         self._client = client
         self.was_reset = False
         self._buffer = b""
         self._unanswered = 0
         self._quiet.heard(asyncio.get_running_loop().time())
         if isinstance(client, AsyncModbusTcpClient):
-            _tune(client.ctx.transport)
+            tune(client.ctx.transport)
 
     def close(self) -> None:
         """Closes port or connection; a request that is out fails with BusDown. Harmless when not open."""
@@ -174,8 +175,9 @@ class ModbusLine:
             self._buffer = b""  # whatever is left there is not the answer to this request
         started = loop.time()
         try:
-            async with asyncio.timeout(limit_s) as request.deadline:
-                response = await send(expected.address, count=expected.count, device_id=expected.unit)
+            with _heeding_cancellation():
+                async with asyncio.timeout(limit_s) as request.deadline:
+                    response = await send(expected.address, count=expected.count, device_id=expected.unit)
         except TimeoutError as error:
             raise self._failure(request, started, limit_s) from error
         except ModbusException as error:
@@ -346,19 +348,6 @@ class ModbusLine:
         client.ctx.max_buffer_size = 1 << 20  # what has come is bounded here, not thrown away there
         return client
 
-    def _why(self, cause: Exception | None) -> str:
-        """The technician's words for the usual reasons."""
-        number = cause.errno if isinstance(cause, OSError) else None
-        if self._rtu and number == errno.ENOENT:
-            return f"there is no port {self.where}; is the adapter plugged in?"
-        if self._rtu and number in {errno.EBUSY, errno.EAGAIN}:
-            return f"{self.where} is in use by another program"
-        if number in {errno.EACCES, errno.EPERM}:
-            return f"no permission to open {self.where}"
-        if number == errno.ECONNREFUSED:
-            return f"{self.where} refuses the connection: no Modbus TCP server is listening there"
-        return f"cannot open {self.where}: {cause or 'no reason given'}"
-
 
 class _Strict(FramerBase):
     """The library's framing with our own idea of an answer."""
@@ -384,15 +373,11 @@ class _StrictTcp(_Strict, FramerSocket):
     """TCP requests, strict answers."""
 
 
-def _tune(transport: asyncio.BaseTransport) -> None:
-    """No waiting to fill segments, and a peer that vanished is noticed in seconds, not hours."""
-    connection: socket.socket = transport.get_extra_info("socket")
-    for level, option, value in (
-        (socket.IPPROTO_TCP, socket.TCP_NODELAY, 1),
-        (socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1),
-        (socket.IPPROTO_TCP, socket.TCP_KEEPIDLE, 10),
-        (socket.IPPROTO_TCP, socket.TCP_KEEPINTVL, 5),
-        (socket.IPPROTO_TCP, socket.TCP_KEEPCNT, 3),
-        (socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT, 10_000),
-    ):
-        connection.setsockopt(level, option, value)
+@contextmanager
+def _heeding_cancellation() -> Iterator[None]:
+    """The library waits with `wait_for`, which before Python 3.12 loses a cancellation that meets the answer."""
+    task = asyncio.current_task()
+    before = task.cancelling() if task is not None else 0
+    yield
+    if task is not None and task.cancelling() > before:
+        raise asyncio.CancelledError

@@ -1,10 +1,12 @@
 """The Modbus adapter against golden wire transcripts, on a real pty and a real socket."""
 
 import asyncio
+import errno
 from pathlib import Path
 
 import pytest
 
+from gateway.drivers.opening import why_not_open
 from tests.conftest import ROOT
 from tests.support.scripted_line import play, serial_line, tcp_line
 
@@ -35,3 +37,38 @@ def test_a_tcp_transcript(case: Path) -> None:
             await play(case.name, steps, peer, line)
 
     asyncio.run(run())
+
+
+@pytest.mark.parametrize("turns", range(10))
+def test_a_cancellation_that_meets_the_answer_is_not_lost(turns: int) -> None:
+    """However the two coincide, a read that was cancelled while it ran ends as cancelled: a stop never hangs."""
+    request, answer = bytes.fromhex("01 03 00 02 00 02 65 CB"), bytes.fromhex("01 03 04 3F 75 F0 7B E3 DE")
+
+    async def run() -> None:
+        async with serial_line() as (peer, line):
+            reading = asyncio.create_task(line.read(1, 3, 2, 2, 5.0))
+            assert await peer.receive(len(request)) == request
+            await peer.send(answer)
+            for _ in range(turns):
+                await asyncio.sleep(0)
+            was_running = reading.cancel()
+            await asyncio.wait([reading])
+            assert reading.cancelled() or not was_running
+
+    asyncio.run(run())
+
+
+@pytest.mark.parametrize(
+    ("serial", "cause", "said"),
+    [
+        (True, FileNotFoundError(errno.ENOENT, "no such file"), "there is no port /dev/x; is the adapter plugged in?"),
+        (True, BlockingIOError(errno.EAGAIN, "locked"), "/dev/x is in use by another program"),
+        (True, PermissionError(errno.EACCES, "denied"), "no permission to open /dev/x"),
+        (False, ConnectionRefusedError(errno.ECONNREFUSED, "refused"), "no Modbus TCP server is listening there"),
+        (False, OSError(errno.EHOSTUNREACH, "No route to host"), "cannot open /dev/x: [Errno 113] No route to host"),
+        (True, ValueError("Not a valid baudrate: 1"), "cannot open /dev/x: Not a valid baudrate: 1"),
+    ],
+)
+def test_why_a_port_did_not_open(serial: bool, cause: Exception, said: str) -> None:
+    """The usual reasons come as something to do about them, any other as it came."""
+    assert said in why_not_open("/dev/x", cause, serial=serial)
