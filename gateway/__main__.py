@@ -18,6 +18,7 @@ from typing import Any
 from gateway import __version__
 from gateway.clock import Clock, ScaledClock, SystemClock
 from gateway.errors import ConfigError, GatewayError, InputError
+from gateway.site import Site
 
 __all__ = ["main"]
 
@@ -26,7 +27,11 @@ EX_OK, EX_NO, EX_USAGE, EX_NOINPUT, EX_CONFIG = 0, 1, 2, 66, 78
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one command; returns its exit status."""
-    arguments = _parser().parse_args(argv)
+    parser = _parser()
+    arguments, rest = parser.parse_known_args(argv)
+    if rest and arguments.body is not _simulate:
+        parser.error(f"unrecognised arguments: {' '.join(rest)}")
+    arguments.rest = rest
     logging.basicConfig(
         level=logging.DEBUG if arguments.verbose else logging.INFO,
         stream=sys.stderr,
@@ -94,7 +99,6 @@ def _parser() -> argparse.ArgumentParser:
     _alarms(commands)
 
     simulate = commands.add_parser("simulate", help="the simulated instruments alone", add_help=False)
-    simulate.add_argument("rest", nargs=argparse.REMAINDER, help="see `simulate --help`")
     simulate.set_defaults(body=_simulate)
 
     status = commands.add_parser("status", help="health of the running gateway")
@@ -147,10 +151,9 @@ def _json(parser: argparse.ArgumentParser) -> None:
 
 def _run(arguments: argparse.Namespace) -> int:
     from gateway.app import GatewayApp
-    from gateway.config import load
     from gateway.state_dir import state_directory
 
-    site = load(arguments.site)
+    site = _site(arguments.site)
     app = GatewayApp(site, _clock(arguments.bench_clock), state_directory(site.id, arguments.state))
     return asyncio.run(_until_signalled(app.run()))
 
@@ -178,6 +181,18 @@ def _clock(text: str | None) -> Clock:
         raise InputError(f"--bench-clock {text!r}: {error}") from error
 
 
+def _site(path: Path, *, for_replay: bool = False) -> Site:
+    from gateway.config import load
+
+    _must_exist(path)
+    return load(path, for_replay=for_replay)
+
+
+def _must_exist(path: Path) -> None:
+    if not path.exists():
+        raise InputError(f"{path}: no such file")
+
+
 def _demo(arguments: argparse.Namespace) -> int:
     body = _bench("simulators.demo", "run_demo")
     return int(body(arguments, sys.stdout))
@@ -201,24 +216,23 @@ def _bench(module: str, name: str) -> Callable[..., Any]:
 def _check(arguments: argparse.Namespace) -> int:
     from gateway.check import run_check
 
+    _must_exist(arguments.site)
     return run_check(arguments.site, as_json=arguments.json, out=sys.stdout)
 
 
 def _replay(arguments: argparse.Namespace) -> int:
-    from gateway.config import load
     from gateway.drivers.recorded import read_map
     from gateway.drivers.replay import run_replay
 
-    site = load(arguments.site, for_replay=True)
+    site = _site(arguments.site, for_replay=True)
     mapping = None if arguments.map is None else read_map(arguments.map)
     return run_replay(site, arguments.data, sys.stdout, mapping=mapping, time_zone=arguments.time_zone)
 
 
 def _read(arguments: argparse.Namespace) -> int:
-    from gateway.config import load
     from gateway.drivers.read import run_read
 
-    site = load(arguments.site)
+    site = _site(arguments.site)
     return run_read(site, arguments.channels, sys.stdout, as_json=arguments.json)
 
 

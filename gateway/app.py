@@ -41,11 +41,13 @@ _MOST_UNRECORDED = 1000
 class GatewayApp:
     """One site, running. Construct, then `await run()`; cancel to stop: what is pending is committed first."""
 
-    def __init__(self, site: Site, clock: Clock, state_directory: Path) -> None:
+    def __init__(
+        self, site: Site, clock: Clock, state_directory: Path, *, journal_max_bytes: int | None = None
+    ) -> None:
         self.site = site
         self.clock = clock
         self.state_directory = state_directory
-        self.journal = Journal(state_directory / "journal.db", site.id, clock.axis)
+        self.journal = Journal(state_directory / "journal.db", site.id, clock.axis, max_bytes=journal_max_bytes)
         self.pipeline = Pipeline(site, clock.now())
         self.answered: dict[str, dict[str, Any]] = {}
         self.latest: dict[str, Reading] = {}

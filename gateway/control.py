@@ -12,12 +12,13 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 from pathlib import Path
 from typing import Any
 
-from gateway.errors import GatewayError
+from gateway.errors import ConfigError, GatewayError, Problem
 
 __all__ = ["NotRunningError", "ask", "serve", "socket_path"]
 
 _log = logging.getLogger(__name__)
 _LINE_LIMIT = 1 << 20
+_LONGEST_PATH = 107  # unix(7): sun_path holds 108 bytes with its end
 
 Answer = Callable[[dict[str, Any]], Awaitable[dict[str, Any]]]
 
@@ -33,7 +34,10 @@ def socket_path(state_directory: Path) -> Path:
 
 @contextlib.asynccontextmanager
 async def serve(path: Path, answer: Answer) -> AsyncIterator[None]:
-    """Listen while the context lasts. A line that is no JSON object is answered with its error, never fatal."""
+    """Listen while the context lasts. A line that is no JSON object is answered with its error, never fatal.
+
+    Raises ConfigError for a path that no socket can have.
+    """
 
     async def talk(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         try:
@@ -45,6 +49,9 @@ async def serve(path: Path, answer: Answer) -> AsyncIterator[None]:
         finally:
             writer.close()
 
+    if len(os.fsencode(path)) > _LONGEST_PATH:
+        text = f"{path} is too long for a socket ({_LONGEST_PATH} bytes); choose a shorter --state"
+        raise ConfigError([Problem("command line", "--state", None, text)])
     _unlink(path)
     umask = os.umask(0o077)
     try:

@@ -14,7 +14,7 @@ from rich.panel import Panel
 from rich.table import Table
 from rich.text import Text
 
-from gateway.model import AlarmEdge, AlarmEvent, Instant, Outcome, Reading
+from gateway.model import AlarmEdge, AlarmEvent, Instant, Outcome, Reading, Severity
 from gateway.quality_letter import quality_letter
 from gateway.site import Contact, Rule, Site
 
@@ -34,7 +34,7 @@ class View:
     broker: str
     latest: dict[str, Reading] = field(default_factory=dict)
     alarms: deque[Text] = field(default_factory=lambda: deque(maxlen=8))
-    texts: deque[Panel] = field(default_factory=lambda: deque(maxlen=3))
+    texts: deque[Panel] = field(default_factory=lambda: deque(maxlen=4))
     now: Instant = field(default_factory=lambda: Instant(0, 0))
     stored: int = 0
     acknowledged: int = 0
@@ -83,7 +83,7 @@ class View:
         """The whole view."""
         counts = f"{self.stored} readings, {self.acknowledged} records acknowledged by {self.broker}"
         counts += f", {self.received} at the consumer"
-        phone = Columns(list(self.texts)) if self.texts else Text("no text yet", style="dim")
+        phone = Columns(list(self.texts), equal=True) if self.texts else Text("no text yet", style="dim")
         alarms = Group(*self.alarms) if self.alarms else Text("no alarm yet", style="dim")
         return Group(
             Text(f"{self.site.name}, {self.site.discharger}   {self._local(self.now, date=True)}", style="bold"),
@@ -121,7 +121,8 @@ class View:
     def _alarm_line(self, event: AlarmEvent) -> Text:
         words = f"{self._local(event.at)} {event.alarm} #{event.occurrence} {event.edge.value.replace('_', ' ')}"
         level = f" {event.severity.name}" if event.edge is not AlarmEdge.CLEARED else ""
-        return Text(f"{words}{level}: {event.reason}".rstrip(": "), style=_STYLES.get(event.edge, ""))
+        style = "yellow" if event.severity is Severity.NOTICE else _STYLES.get(event.edge, "")
+        return Text(f"{words}{level}: {event.reason}".rstrip(": "), style=style)
 
     def _local(self, at: Instant, *, date: bool = False) -> str:
         stamp = datetime.fromtimestamp(at.utc_us / 1e6, UTC).astimezone(ZoneInfo(self.site.time_zone))

@@ -1,0 +1,17 @@
+"""`python -m bench`: the figures of this machine, each with the command that gives it alone."""
+
+import sys
+
+from bench import replay_speed, typical_site
+
+
+def main() -> int:
+    """Print every figure; 0 unless a measurement could not be made."""
+    print("replay (python -m bench.replay_speed)")
+    replay_speed.main()
+    print("typical site (python -m bench.typical_site)")
+    return typical_site.main([])
+
+
+if __name__ == "__main__":
+    sys.exit(main())
