@@ -60,6 +60,15 @@ def test_a_return_is_told_only_to_those_who_knew_of_the_raise() -> None:
     assert texts(say(engine, 2, ph=True)) == ["ph:2:raised:1:ann", "ph:2:raised:1:bob"]
 
 
+def test_who_knew_of_the_last_occurrence_does_not_count_for_this_one() -> None:
+    """Bob was told of the first, not of the second, so he hears of the end of the first alone."""
+    engine = AlarmEngine(alarm_site())
+    say(engine, 0, ph=True)
+    assert texts(say(engine, 1, ph=False)) == ["ph:1:returned:1:ann", "ph:1:returned:1:bob"]
+    assert texts(say(engine, 2, ph=Severity.WARNING)) == ["ph:2:raised:1:ann"]
+    assert texts(say(engine, 3, ph=False)) == ["ph:2:returned:1:ann"]
+
+
 def test_a_return_tells_how_long_and_how_far() -> None:
     """The finding of the end reaches the text, with an off-delay too."""
     engine = AlarmEngine(alarm_site(ph=AlarmPolicy("ph", H, off_delay_us=60 * S)))
