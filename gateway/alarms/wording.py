@@ -195,7 +195,8 @@ def _what(subject: Subject) -> str:
 
 def _action(subject: Subject) -> str:
     if subject.rule is not None:
-        return f"{subject.rule.action.rstrip('.')}." if subject.rule.action else ""
+        action = subject.rule.action.rstrip(".")
+        return f"{action[:1].upper()}{action[1:]}." if action else ""
     return subject.phrases.sensor_action if subject.alarm.startswith("sensor-") else ""
 
 

@@ -31,7 +31,7 @@ EN = LANGUAGES["en"]
 ZONE = ZoneInfo("America/New_York")
 PH = replace(
     SLUG, id="lv-ph-low", alarm="lv-ph-low", clause="§ 194-6C(7)", title="pH low", kind="limit", channel="ph",
-    comparison="<", unit="pH", limit=5.5, factor=None, baseline=None, action="Call plant 555-0101", uncertainty=0.2,
+    comparison="<", unit="pH", limit=5.5, factor=None, baseline=None, action="call plant 555-0101", uncertainty=0.2,
 )  # fmt: skip
 HOT = replace(PH, alarm="lv-temperature", title="temperature", clause="§ 194-6C(4)", comparison=">", unit="degF")
 
