@@ -81,9 +81,12 @@ def load_packs(
 
 
 def _beside(site_file: Path, name: str, kind: str) -> Path:
-    if "/" in name or name.endswith(".toml"):
-        return site_file.parent / name
-    return shipped(kind, name)
+    return site_file.parent / name if _is_path(name) else shipped(kind, name)
+
+
+def _is_path(name: str) -> bool:
+    """A name of the user's own file, rather than of one that ships."""
+    return "/" in name or name.endswith(".toml")
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,6 +95,8 @@ class DeviceProfile:
 
     profile: Profile
     hash: str
+    source: str
+    """The name of a shipped profile, or the absolute path of the user's own."""
 
 
 def load_profiles(site_file: Path, devices: Mapping[str, Any], problems: Problems) -> dict[str, DeviceProfile]:
@@ -104,8 +109,9 @@ def load_profiles(site_file: Path, devices: Mapping[str, Any], problems: Problem
         overrides = table.model_extra or {}
         try:
             profile = profiles.load(table.profile, overrides, site_file.parent)
-            content = read_toml(_beside(site_file, table.profile, "devices")).content
-            loaded[name] = DeviceProfile(profile, content_hash(content))
+            path = _beside(site_file, table.profile, "devices")
+            source = str(path.resolve()) if _is_path(table.profile) else table.profile
+            loaded[name] = DeviceProfile(profile, content_hash(read_toml(path).content), source)
         except ConfigError as error:
             for problem in error.problems:
                 _at_device(problem, name, overrides, type(table).model_fields, problems)

@@ -57,6 +57,7 @@ def build_site(
     _check_names(tree, problems)
     _check_time_zone(tree.site.time_zone, problems)
     points = {name: loaded.profile.points for name, loaded in profiles.items()}
+    sources = {name: loaded.source for name, loaded in profiles.items()}
     channels = build_channels(tree, points, _declared(content, "devices"), problems)
     baselines = _baselines(tree, content, channels, problems, today, for_replay=for_replay)
     places = {name: table.place for name, table in tree.channels.items()}
@@ -75,7 +76,7 @@ def build_site(
         alarms=build_alarms(tree.alarms, binding.rules, channels, known_rules, problems, complete=complete),
         contacts=build_contacts(tree.contacts, _declared(content, "notify"), problems),
         buses=build_buses(tree.buses, problems),
-        devices=build_devices(tree, _declared(content, "buses"), problems),
+        devices=build_devices(tree, _declared(content, "buses"), sources, problems),
         sinks=build_parts("sinks", tree.sinks, problems),
         notifiers=build_parts("notify", tree.notify, problems),
         baselines=baselines,

@@ -43,7 +43,9 @@ def build_buses(tables: Mapping[str, "BusTable"], problems: Problems) -> dict[st
     }
 
 
-def build_devices(tree: "SiteFile", buses: Iterable[str], problems: Problems) -> dict[str, Device]:
+def build_devices(
+    tree: "SiteFile", buses: Iterable[str], sources: Mapping[str, str], problems: Problems
+) -> dict[str, Device]:
     """The instruments; `buses` are the names the file gives, broken ones included."""
     devices: dict[str, Device] = {}
     names = tuple(buses)
@@ -64,7 +66,7 @@ def build_devices(tree: "SiteFile", buses: Iterable[str], problems: Problems) ->
             name=name,
             bus=table.bus,
             unit=table.unit,
-            profile=table.profile,
+            profile=sources.get(name, table.profile),
             timeout_us=default.timeout_us if table.timeout is None else table.timeout,
             retries=table.retries,
             overrides=dict(table.model_extra or {}),

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from gateway import config
 from gateway.check import run_check, wire_reads
 from gateway.config_words import parse_rate, parse_span
+from gateway.drivers import profiles
 from gateway.errors import ConfigError
 from gateway.model import Severity
 from gateway.schema import run_schema
@@ -333,3 +334,22 @@ def test_spans_round_trip(low: float, high: float, unit: str) -> None:
     assert parse_span([first, second]) == ((low, unit), (high, unit))
     assert parse_span({"low": first, "high": second}) == ((low, unit), (high, unit))
     assert parse_span({"high": second}) == (None, (high, unit))
+
+
+def test_a_profile_of_ones_own_is_found_from_any_working_directory(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """`profile = "mine.toml"` means the file beside the site file, for `check` and for the bus that polls with it."""
+    mine = shipped("devices", "hamilton-ph-arc").read_text(encoding="utf-8")
+    (tmp_path / "mine.toml").write_text(mine, encoding="utf-8")
+    site = tmp_path / "site.toml"
+    site.write_text(
+        '[site]\nid = "x"\nname = "x"\ndischarger = "x"\ntime_zone = "UTC"\nordinances = ["little-valley"]\n'
+        '[buses.tcp]\nkind = "modbus-tcp"\nhost = "127.0.0.1"\n'
+        '[devices.probe]\nbus = "tcp"\nunit = 1\nprofile = "mine.toml"\n'
+        '[channels.ph]\nquantity = "pH"\ndevice = "probe"\npoint = "pH"\npoll = "15 s"\n',
+        encoding="utf-8",
+    )
+    monkeypatch.chdir(tmp_path.parent)
+    device = config.load(site).devices["probe"]
+    assert "pH" in profiles.load(device.profile, device.overrides).points
