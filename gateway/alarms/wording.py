@@ -204,7 +204,7 @@ def _measured(subject: Subject, event: AlarmEvent) -> dict[str, str]:
     """What was measured, against what, by which clause; or the reason, where nothing was."""
     finding, rule = event.finding, subject.rule
     if finding is None or finding.observed is None or finding.limit is None or rule is None:
-        return {"what": _what(subject), "reason": event.reason}
+        return {"what": _what(subject), "reason": event.reason.replace("_", " ")}
     fields = {
         "what": _what(subject),
         "value": f"{number_text(finding.observed, finding.limit)} {rule.comparison}{_limit(finding.limit, finding)}",

@@ -136,8 +136,8 @@ RAISED = (
     ),
     Text(
         "a sensor's own alarm is worded from its reason",
-        "LV-MH3 Acme Dairy WARNING sensor pH silent since 02:14 EDT 6min ONGOING. Check sensor. ACK 2-1",
-        rule=None, finding=None, severity=Severity.WARNING, reason="silent", alarm="sensor-ph",
+        "LV-MH3 Acme Dairy WARNING sensor pH not a number since 02:14 EDT 6min ONGOING. Check sensor. ACK 2-1",
+        rule=None, finding=None, severity=Severity.WARNING, reason="not_a_number", alarm="sensor-ph",
         sensor=SensorHealth.UNKNOWN, code="2-1",
     ),
     Text(
