@@ -25,18 +25,18 @@ class SensorWatch:
         self._stale_after_us = channel.stale_after_us
         self._last_good_us = start.mono_us
         self._reason = "no sample"
-        self._bad = False
+        self._bad: bool | None = None  # nothing said yet: an alarm may stand from before the restart
 
     @property
     def deadline_us(self) -> int:
         """When the watch loses patience; far away once it has."""
-        return 1 << 62 if self._bad else self._last_good_us + self._stale_after_us
+        return 1 << 62 if self._bad is True else self._last_good_us + self._stale_after_us
 
     def see(self, reading: Reading, evidence: int) -> Condition | None:
         """The condition when it changes with this reading, else None."""
         if evidence == Evidence.VALID or reading.mode is not Mode.RUN or (reading.dry and reading.value is not None):
             self._last_good_us = reading.at.mono_us
-            if not self._bad or reading.mode is not Mode.RUN:
+            if self._bad is False or reading.mode is not Mode.RUN:
                 return None
             self._bad = False
             return Condition(self.alarm, False, Severity.WARNING, "reading again")
