@@ -11,6 +11,7 @@ from typing import Any
 
 __all__ = [
     "Instant", "Quality", "Mode", "Fault", "Sample", "Reading", "Verdict", "FindingEvent", "Finding",
+    "SampleType", "LabResult",
     "Severity", "Condition", "AlarmEdge", "AlarmState", "AlarmEvent", "MessageKind", "Message", "Note", "Outcome",
     "Resume",
 ]  # fmt: skip
@@ -146,6 +147,40 @@ class Finding:
     baseline: float | None = None
     extreme: float | None = None
     hashes: Mapping[str, str] = field(default_factory=dict)
+    source: str = "ordinance"
+    """Whose limit ruled: ordinance, permit, agreement or waiver (with its reference after a colon)."""
+    context: Mapping[str, Any] = field(default_factory=dict)
+    """What else the record needs, JSON-able: all baselines side by side, volume and load, coverage, flags, method."""
+
+
+class SampleType(StrEnum):
+    """How a laboratory sample was taken (40 CFR 403.12(g)(3))."""
+
+    GRAB = "grab"
+    COMPOSITE = "composite"  # flow-proportional over its period, 24 h unless start and stop say otherwise
+
+
+@dataclass(frozen=True, slots=True)
+class LabResult:
+    """One laboratory result, as reported; a correction is a new version of the same `id`, never a change.
+
+    `analyte` is the quantity of a rule (`copper`, `fog`, `bod`). `value` is in `unit`; a less-than result has `value`
+    None and its `detection_limit`. `start_utc_us` and `stop_utc_us` bracket the sampling (equal for a grab).
+    """
+
+    id: str
+    version: int
+    analyte: str
+    value: float | None
+    unit: str
+    sample_type: SampleType
+    start_utc_us: int
+    stop_utc_us: int
+    method: str
+    laboratory: str
+    entered_by: str
+    detection_limit: float | None = None
+    remark: str = ""
 
 
 class Severity(IntEnum):

@@ -10,7 +10,7 @@ from typing import Any
 from gateway.model import Severity
 
 __all__ = [
-    "Span", "Conversion", "Primary", "Channel", "Witness", "Discharging", "Baseline", "Rule", "AlarmPolicy",
+    "Span", "Conversion", "Primary", "Channel", "Witness", "Discharging", "Baseline", "Term", "TownFlow", "Rule", "AlarmPolicy",
     "Contact", "Waiver", "Bus", "Device", "Part", "Site",
 ]  # fmt: skip
 
@@ -75,6 +75,7 @@ class Channel:
     derived_from: str | None = None
     primary: Primary | None = None
     conversion: Conversion = Conversion()
+    full_scale: float | None = None  # at or above it the sensor is saturated (ordinances 1.3.3 h)
     fail_span: Span = Span()
     suspect_span: Span = Span()
     sentinels: tuple[float, ...] = ()
@@ -114,23 +115,53 @@ class Baseline:
 
     id: str
     channel: str
-    mode: str
+    mode: str  # `declared`, `operating` or `literal-24h`
     value: float | None
     unit: str
     approved_by: str
     approved_on: str  # ISO date
     hash: str
+    floor: float | None = None  # in `unit`: never less than this (ordinances 1.3.3 g)
+    frozen: bool = True  # a computed baseline keeps the value it had when an event began
+    min_days: int = 7  # valid normal days an operating baseline needs
+
+
+@dataclass(frozen=True, slots=True)
+class Term:
+    """What rules instead of, or beside, the printed limit between two moments, by whose word.
+
+    `kind` is `waiver`, `agreement` or `permit`. A waiver or agreement replaces the limit it names (`limit` None: the
+    rule is suspended, recorded and not alarmed); a permit counts only where it is more stringent than the ordinance.
+    """
+
+    kind: str
+    from_utc_us: int
+    until_utc_us: int | None
+    limit: float | None  # in the rule's unit
+    reference: str
+    approved_by: str
+    reason: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class TownFlow:
+    """The town's average daily sewage flow, for a user's share of it: a number someone else measured."""
+
+    value_gpd: float
+    source: str
+    date: str
 
 
 @dataclass(frozen=True, slots=True)
 class Rule:
     """One provision of one ordinance pack, bound to one channel of this site, with everything in `unit`.
 
-    `kind` is `limit` (instant, confirmed by `confirm` consecutive valid samples) or `slug` (run-length: longer than
-    `duration_us`, or at least that long when not `strict_duration`). `comparison` is `>`, `>=`, `<` or `<=` and says
-    when the value exceeds. The threshold is `limit`, or `factor` x the baseline when `factor` is set; no baseline in
-    force means not evaluable. `to_unit` takes the channel's unit to `unit`. `id` is the pack's; `alarm` is `id`, or
-    `id.channel` where the rule judges several channels of the site.
+    `kind` is `limit` (instant, confirmed by `confirm` consecutive valid samples), `slug` (run-length: longer than
+    `duration_us`, or at least that long when not `strict_duration`), `average` (over `window`), `volume` (gal per
+    local day), `share` (of the town's flow) or `excursion` (minutes outside per calendar month, and per excursion).
+    `comparison` is `>`, `>=`, `<` or `<=` and says when the value exceeds. The threshold is `limit`, or `factor` x the
+    baseline when `factor` is set; no baseline in force means not evaluable. `to_unit` takes the channel's unit to
+    `unit`. `id` is the pack's; `alarm` is `id`, or `id.channel` where the rule judges several channels of the site.
     """
 
     id: str
@@ -160,6 +191,15 @@ class Rule:
     action: str = ""  # the one thing to do, for the text
     reading_approved_by: str = ""
     surrogate: bool = False
+    window: str = ""  # averages: `day` (fixed local day), `30-day` (trailing local days), `month` (calendar month)
+    coverage: float = 0.75  # share of the discharging time that must be valid, else provisional (ordinances 1.3.4)
+    min_days: int = 22  # discharge days a 30-day average needs, else provisional (1.3.5)
+    advisory: bool = False  # a review trigger or a classification, not a violation
+    laboratory: bool = False  # judged from laboratory results; `channel` is then `lab:<quantity>`
+    quantity: str = ""
+    terms: tuple["Term", ...] = ()
+    trc: float | None = None  # technical review criterion: 1.4 BOD, TSS, FOG; 1.2 others; None for pH (domain 2)
+    jurisdiction: str = "local"  # `federal` limits are never relaxed
 
 
 @dataclass(frozen=True, slots=True)
@@ -264,4 +304,6 @@ class Site:
     config_hash: str
     commit_every_us: int = 10_000_000
     waivers: tuple[Waiver, ...] = ()
+    town_flow: TownFlow | None = None
+    nondetect: str = "half"  # what a less-than result counts for in an average: `zero`, `half` or `limit`
     unbound_rules: tuple[str, ...] = ()  # rules of the packs that no channel of this site can feed
