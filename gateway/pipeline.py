@@ -78,6 +78,8 @@ class Pipeline:
         }
         self.rules: list[ExceedanceRule] = []
         for rule in site.rules:
+            if rule.laboratory or rule.kind not in _KINDS:
+                continue
             judged = _KINDS[rule.kind](rule, site.channels[rule.channel], _hashes(rule, site), start)
             self.rules.append(judged)
             self._channels[rule.channel].rules.append(judged)

@@ -10,8 +10,8 @@ from typing import Any
 from gateway.model import Severity
 
 __all__ = [
-    "Span", "Conversion", "Primary", "Channel", "Witness", "Discharging", "Baseline", "Term", "TownFlow", "Rule", "AlarmPolicy",
-    "Contact", "Waiver", "Bus", "Device", "Part", "Site",
+    "Span", "Conversion", "Primary", "Channel", "Witness", "Discharging", "Baseline", "Term", "TownFlow", "Rule",
+    "AlarmPolicy", "Contact", "Waiver", "Bus", "Device", "Part", "Site",
 ]  # fmt: skip
 
 
