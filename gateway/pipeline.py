@@ -100,11 +100,22 @@ class Pipeline:
         Deadlines that passed before the earliest of them are settled first. Raises LookupError for a channel that is
         not of this site.
         """
+        first: list[tuple[_Channel, Sample]] = []  # what others hang on: witnesses, and levels that give a flow
+        then: list[tuple[_Channel, Sample]] = []
+        earliest = now
+        for sample in samples:
+            channel = self._channels.get(sample.channel)
+            if channel is None:
+                raise LookupError(f"no channel {sample.channel!r} on site {self.site.id}: {', '.join(self._channels)}")
+            if sample.at.mono_us < earliest.mono_us:
+                earliest = sample.at
+            (first if channel.is_witness or channel.derived else then).append((channel, sample))
         step = _Step()
-        ordered = sorted(samples, key=self._witnesses_first)
-        self._settle(min((sample.at for sample in ordered), key=_mono_us, default=now), step)
-        for sample in ordered:
-            self._take(sample, step)
+        self._settle(earliest, step)
+        for channel, sample in first:
+            self._take(channel, sample, step)
+        for channel, sample in then:
+            self._take(channel, sample, step)
         return self._close(step, now)
 
     def tick(self, now: Instant) -> Outcome:
@@ -153,14 +164,7 @@ class Pipeline:
         """Whether any rule has a run under way: every poll is then committed (design 2)."""
         return any(rule.active for rule in self.rules)
 
-    def _witnesses_first(self, sample: Sample) -> int:
-        channel = self._channels.get(sample.channel)
-        if channel is None:
-            raise LookupError(f"no channel {sample.channel!r} on site {self.site.id}: {', '.join(self._channels)}")
-        return 0 if channel.is_witness or channel.derived else 1
-
-    def _take(self, sample: Sample, step: "_Step") -> None:
-        channel = self._channels[sample.channel]
+    def _take(self, channel: _Channel, sample: Sample, step: "_Step") -> None:
         mono_us = sample.at.mono_us
         discharge = self.interlock.state(mono_us) if channel.interlocked else None
         dry = discharge is not None and discharge is not Discharge.WET
@@ -183,7 +187,7 @@ class Pipeline:
                 step.findings.extend(findings)
             self._ask(rule, step)
         for flow_from in channel.derived:
-            self._take(flow_from(reading), step)
+            self._take(self._channels[flow_from.channel], flow_from(reading), step)
 
     def _ask(self, rule: ExceedanceRule, step: "_Step") -> None:
         """Hand the rule's condition to the alarm engine when it says something new, or while a deadband may matter."""
@@ -287,10 +291,6 @@ class _Step:
             self.state,
             urgent,
         )
-
-
-def _mono_us(at: Instant) -> int:
-    return at.mono_us
 
 
 def _state_key(alarm: str) -> str:

@@ -40,9 +40,10 @@ class RuleSeconds:
 
     def say(self, word: Verdict, mono_us: int) -> None:
         """From here on, until the next word or the hold: compliant, no discharge or not evaluable."""
-        self.advance(mono_us)
-        self._word = word
-        self._held_until_us = mono_us + self._hold_us
+        if word is not self._word or mono_us > self._held_until_us:
+            self.advance(mono_us)
+            self._word = word
+        self._held_until_us = mono_us + self._hold_us  # the same word without a gap: one longer stretch
 
     def exceeding(self, mono_us: int) -> None:
         """A valid sample exceeds; whether that is an exceedance is settled later."""

@@ -4,16 +4,19 @@ Flags are QARTOD's; the tests are gross range (fail and suspect span), not-a-num
 rate of change, flat line and order in time. A value is never replaced: a bad one keeps its number and gains a flag.
 """
 
-from math import isfinite
+from math import inf, isfinite
 
 from gateway.model import Fault, Instant, Mode, Quality, Reading, Sample
-from gateway.site import Channel
+from gateway.site import Channel, Span
 
-__all__ = ["QualityControl", "COUNTING_TESTS"]
+__all__ = ["QualityControl", "COUNTING_TESTS", "DISAGREE"]
 
 COUNTING_TESTS = frozenset({"spike", "rate", "flat_line", "below_range"})
 """SUSPECT from these still counts for limit and slug rules (ordinances 1.3.1; below the rated head a flow is small,
 whatever its error)."""
+
+DISAGREE = "interlock"
+"""The test of a reading taken while flow and level contradict each other: nobody can tell whether the probe is wet."""
 
 _MISSING = frozenset({Fault.SILENT, Fault.BUS_DOWN, Fault.BAD_REPLY, Fault.NO_SAMPLE})
 _US_PER_MIN = 60_000_000
@@ -22,7 +25,10 @@ _US_PER_MIN = 60_000_000
 class QualityControl:
     """The tests of one channel, in order of arrival, with the neighbours that spike, rate and flat line compare."""
 
-    __slots__ = ("_before", "_flat_since_us", "_flat_value", "_last", "_last_us", "_newest_us", "_plain", "channel")
+    __slots__ = (
+        "_before", "_fail_high", "_fail_low", "_flat_since_us", "_flat_value", "_last", "_last_us", "_newest_us",
+        "_plain", "_suspect_high", "_suspect_low", "channel",
+    )  # fmt: skip
 
     def __init__(self, channel: Channel) -> None:
         self.channel = channel
@@ -33,6 +39,8 @@ class QualityControl:
         self._flat_value: float | None = None
         self._flat_since_us = 0
         self._plain = channel.conversion.is_identity
+        self._fail_low, self._fail_high = _bounds(channel.fail_span)
+        self._suspect_low, self._suspect_high = _bounds(channel.suspect_span)
 
     def assess(self, sample: Sample, *, dry: bool = False, disagree: bool = False, idle: bool = False) -> Reading:
         """The reading of a sample.
@@ -67,7 +75,7 @@ class QualityControl:
         sentinel = value in channel.sentinels
         if not self._plain:
             value = channel.conversion(value)
-        if sentinel or not channel.fail_span.holds(value):
+        if sentinel or not self._fail_low <= value <= self._fail_high:
             test = Fault.SENTINEL.value if sentinel else "fail_span"
             return Reading(sample.channel, at, sample.raw, value, Quality.FAIL, (test,), sample.mode, dry)
         return self._compare(sample, at, value, dry=dry, disagree=disagree, idle=idle)
@@ -84,7 +92,7 @@ class QualityControl:
             quality = flat
             tests.append("flat_line")
         channel = self.channel
-        if not channel.suspect_span.holds(value):
+        if not self._suspect_low <= value <= self._suspect_high:
             quality = max(quality, Quality.SUSPECT)
             tests.append("suspect_span")
         last = self._last
@@ -110,7 +118,7 @@ class QualityControl:
             tests.append(sample.note or "source")
         if disagree:
             quality = _worst(quality, Quality.SUSPECT)
-            tests.append("interlock")
+            tests.append(DISAGREE)
         return Reading(sample.channel, at, sample.raw, value, quality, tuple(tests), sample.mode, dry)
 
     def _flat_line(self, value: float, mono_us: int, *, still_expected: bool) -> Quality | None:
@@ -126,6 +134,11 @@ class QualityControl:
         if channel.flat_fail_after_us is not None and flat_us >= channel.flat_fail_after_us:
             return Quality.FAIL
         return Quality.SUSPECT if flat_us >= channel.flat_after_us else None
+
+
+def _bounds(span: Span) -> tuple[float, float]:
+    """Both bounds as numbers, an open one infinite: these are compared with every sample."""
+    return (-inf if span.low is None else span.low, inf if span.high is None else span.high)
 
 
 _ORDER = {Quality.NOT_EVALUATED: 0, Quality.GOOD: 1, Quality.SUSPECT: 2, Quality.MISSING: 3, Quality.FAIL: 4}

@@ -24,9 +24,11 @@ class ChannelSeconds:
     def add(self, reading: Reading, discharge: Discharge | None) -> None:
         """Close the time up to this reading and open its own class."""
         mono_us = reading.at.mono_us
-        self.advance(mono_us)
-        self._class = _class_of(reading, discharge)
-        self._held_until_us = mono_us + self._hold_us
+        kind = _class_of(reading, discharge)
+        if kind is not self._class or mono_us > self._held_until_us:
+            self.advance(mono_us)
+            self._class = kind
+        self._held_until_us = mono_us + self._hold_us  # the same class without a gap: one longer stretch
 
     def advance(self, mono_us: int) -> None:
         """Account for the time up to a moment."""
@@ -45,6 +47,8 @@ class ChannelSeconds:
 
 
 def _class_of(reading: Reading, discharge: Discharge | None) -> str:
+    if reading.quality is Quality.GOOD and reading.mode is Mode.RUN and discharge is not Discharge.NONE:
+        return "valid"
     if reading.mode is not Mode.RUN:
         return "maintenance"
     if reading.quality is Quality.MISSING:

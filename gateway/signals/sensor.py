@@ -1,10 +1,12 @@
 """Whether a channel's instrument can be believed, as an alarm of its own: silence is our most important message."""
 
 from gateway.model import Condition, Instant, Mode, Reading, Severity
-from gateway.signals.qc import Evidence
+from gateway.signals.qc import DISAGREE, Evidence
 from gateway.site import Channel
 
 __all__ = ["SensorWatch", "sensor_alarm"]
+
+_DISAGREEMENT = "flow and level disagree"
 
 
 def sensor_alarm(channel: str) -> str:
@@ -15,7 +17,8 @@ def sensor_alarm(channel: str) -> str:
 class SensorWatch:
     """Active once the channel has given no valid reading for `stale_after_us`; a valid reading ends it at once.
 
-    A dry probe is healthy as far as anyone can tell; a technician at work stops the watch.
+    A dry probe is healthy as far as anyone can tell, but not one that flow and level disagree about: while they do,
+    nothing in the discharge is judged, and somebody must hear of it. A technician at work stops the watch.
     """
 
     __slots__ = ("_bad", "_last_good_us", "_reason", "_stale_after_us", "alarm")
@@ -34,13 +37,15 @@ class SensorWatch:
 
     def see(self, reading: Reading, evidence: int) -> Condition | None:
         """The condition when it changes with this reading, else None."""
-        if evidence == Evidence.VALID or reading.mode is not Mode.RUN or (reading.dry and reading.value is not None):
+        dry = reading.dry and reading.value is not None and DISAGREE not in reading.tests
+        if evidence == Evidence.VALID or reading.mode is not Mode.RUN or dry:
             self._last_good_us = reading.at.mono_us
             if self._bad is False or reading.mode is not Mode.RUN:
                 return None
             self._bad = False
             return Condition(self.alarm, False, Severity.WARNING, "reading again")
-        self._reason = ", ".join(reading.tests) or reading.quality.name.lower()
+        words = [_DISAGREEMENT if test == DISAGREE else test for test in reading.tests]
+        self._reason = ", ".join(words) or reading.quality.name.lower()
         return None
 
     def tick(self, now: Instant) -> Condition | None:
