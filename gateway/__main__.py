@@ -86,6 +86,9 @@ def _parser() -> argparse.ArgumentParser:
     replay.add_argument("site", type=Path, metavar="SITE")
     replay.add_argument("data", type=Path, metavar="DATA.csv")
     replay.add_argument("--map", type=Path, help="TOML that renames columns and gives units and quality codes")
+    replay.add_argument(
+        "--compare", type=Path, metavar="OTHER", help="another site file on the same data, side by side"
+    )
     replay.add_argument("--time-zone", metavar="ZONE", help="the zone of times without an offset")
     _json(replay)
     replay.set_defaults(body=_replay)
@@ -226,6 +229,11 @@ def _replay(arguments: argparse.Namespace) -> int:
 
     site = _site(arguments.site, for_replay=True)
     mapping = None if arguments.map is None else read_map(arguments.map)
+    if arguments.compare is not None:
+        from gateway.drivers.compare import run_compare
+
+        other = _site(arguments.compare, for_replay=True)
+        return run_compare(site, other, arguments.data, sys.stdout, mapping=mapping, time_zone=arguments.time_zone)
     return run_replay(site, arguments.data, sys.stdout, mapping=mapping, time_zone=arguments.time_zone)
 
 
