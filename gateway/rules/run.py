@@ -16,7 +16,7 @@ from typing import Any
 from gateway.model import Condition, Finding, FindingEvent, Instant, Mode, Reading, Resume, Severity, Verdict
 from gateway.rules.seconds import RuleSeconds
 from gateway.rules.track import Run, SuspectedTrack, instant_from, instant_state
-from gateway.signals.qc import Evidence
+from gateway.signals.qc import DISAGREE, Evidence
 from gateway.site import Channel, Rule
 
 __all__ = ["ExceedanceRule", "Stance"]
@@ -134,7 +134,7 @@ class ExceedanceRule(ABC):
             self._void_because = reading.mode.value
             self._telling = False
             self.seconds.say(Verdict.NOT_EVALUABLE, reading.at.mono_us)
-        elif reading.dry:
+        elif reading.dry and DISAGREE not in reading.tests:
             self._void_because = "no discharge"
             self._telling = False
             self._last_word = reading.at

@@ -7,6 +7,7 @@ from gateway.site import Channel
 __all__ = ["SensorWatch", "sensor_alarm"]
 
 _DISAGREEMENT = "flow and level disagree"
+_DISAGREEING_US = 900_000_000  # a pipe that fills or empties brings them into agreement well before that
 
 
 def sensor_alarm(channel: str) -> str:
@@ -21,11 +22,11 @@ class SensorWatch:
     nothing in the discharge is judged, and somebody must hear of it. A technician at work stops the watch.
     """
 
-    __slots__ = ("_bad", "_last_good_us", "_reason", "_stale_after_us", "alarm")
+    __slots__ = ("_bad", "_last_good_us", "_patience_us", "_reason", "_stale_after_us", "alarm")
 
     def __init__(self, channel: Channel, start: Instant) -> None:
         self.alarm = sensor_alarm(channel.name)
-        self._stale_after_us = channel.stale_after_us
+        self._stale_after_us = self._patience_us = channel.stale_after_us
         self._last_good_us = start.mono_us
         self._reason = "no sample"
         self._bad: bool | None = None  # nothing said yet: an alarm may stand from before the restart
@@ -33,11 +34,13 @@ class SensorWatch:
     @property
     def deadline_us(self) -> int:
         """When the watch loses patience; far away once it has."""
-        return 1 << 62 if self._bad is True else self._last_good_us + self._stale_after_us
+        return 1 << 62 if self._bad is True else self._last_good_us + self._patience_us
 
     def see(self, reading: Reading, evidence: int) -> Condition | None:
         """The condition when it changes with this reading, else None."""
-        dry = reading.dry and reading.value is not None and DISAGREE not in reading.tests
+        disagree = DISAGREE in reading.tests
+        self._patience_us = max(self._stale_after_us, _DISAGREEING_US) if disagree else self._stale_after_us
+        dry = reading.dry and reading.value is not None and not disagree
         if evidence == Evidence.VALID or reading.mode is not Mode.RUN or dry:
             self._last_good_us = reading.at.mono_us
             if self._bad is False or reading.mode is not Mode.RUN:
