@@ -21,6 +21,7 @@ from gateway.model import (
     Reading,
     Resume,
     Sample,
+    Severity,
 )
 from gateway.rules.limit import LimitRule
 from gateway.rules.run import ExceedanceRule, Stance
@@ -29,7 +30,7 @@ from gateway.signals.derived import FlowFrom
 from gateway.signals.interlock import Discharge, Interlock
 from gateway.signals.qc import QualityControl, evidence
 from gateway.signals.seconds import ChannelSeconds
-from gateway.signals.sensor import SensorWatch
+from gateway.signals.sensor import SensorWatch, sensor_alarm
 from gateway.site import Channel, Rule, Site
 
 __all__ = ["Pipeline"]
@@ -45,11 +46,13 @@ class _Channel:
 
     __slots__ = ("derived", "interlocked", "is_witness", "qc", "rules", "seconds", "sensor", "spec")
 
-    def __init__(self, spec: Channel, start: Instant, *, is_witness: bool, interlocked: bool) -> None:
+    def __init__(
+        self, spec: Channel, start: Instant, severity: Severity, *, is_witness: bool, interlocked: bool
+    ) -> None:
         self.spec = spec
         self.qc = QualityControl(spec)
         self.seconds = ChannelSeconds(spec, start.mono_us)
-        self.sensor = SensorWatch(spec, start)
+        self.sensor = SensorWatch(spec, start, severity)
         self.rules: list[ExceedanceRule] = []
         self.is_witness = is_witness
         self.interlocked = interlocked
@@ -71,6 +74,7 @@ class Pipeline:
             name: _Channel(
                 spec,
                 start,
+                _sensor_severity(site, name),
                 is_witness=self.interlock.is_witness(name),
                 interlocked=name in site.discharging.applies_to,
             )
@@ -295,6 +299,11 @@ class _Step:
 
 def _state_key(alarm: str) -> str:
     return f"rule:{alarm}"
+
+
+def _sensor_severity(site: Site, channel: str) -> Severity:
+    policy = site.alarms.get(sensor_alarm(channel))
+    return Severity.WARNING if policy is None else policy.severity
 
 
 def _hashes(rule: Rule, site: Site) -> Mapping[str, str]:

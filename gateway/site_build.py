@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import date
 from typing import TYPE_CHECKING, Any
 from zoneinfo import ZoneInfo
@@ -65,15 +65,16 @@ def build_site(
     known_rules = {rule.id for pack in packs.values() for rule in pack.rules}
     known_rules |= {rule.id for pack in packs.values() for rule in pack.pending}
     complete = packs_sound and len(channels) == len(_declared(content, "channels"))
+    alarms = build_alarms(tree.alarms, binding.rules, channels, known_rules, problems, complete=complete)
     site = Site(
         id=tree.site.id,
         name=tree.site.name,
         discharger=tree.site.discharger,
         time_zone=tree.site.time_zone,
         channels=channels,
-        rules=binding.rules,
+        rules=tuple(replace(rule, severity=alarms[rule.alarm].severity) for rule in binding.rules),
         discharging=_discharging(tree, content, channels, problems),
-        alarms=build_alarms(tree.alarms, binding.rules, channels, known_rules, problems, complete=complete),
+        alarms=alarms,
         contacts=build_contacts(tree.contacts, _declared(content, "notify"), problems),
         buses=build_buses(tree.buses, problems),
         devices=build_devices(tree, _declared(content, "buses"), sources, problems),

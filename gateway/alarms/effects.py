@@ -147,7 +147,7 @@ DOES: Mapping[Do, Callable[[AlarmRecord, Stimulus, Instant, AlarmPolicy], AlarmR
 
 HOLDS: Mapping[When, Callable[[AlarmRecord, Stimulus, AlarmPolicy], bool]] = {
     When.ALWAYS: lambda _r, _s, _p: True,
-    When.RISES: lambda r, s, _p: s.severity > r.severity,
+    When.RISES: lambda r, s, _p: s.severity > r.severity or (s.proven and s.severity == r.severity),
     When.OWED_LATCHES: lambda r, _s, p: r.owed and _latches(r, p),
     When.OWED: lambda r, _s, _p: r.owed,
     When.LATCHES: lambda r, _s, p: _latches(r, p),

@@ -19,6 +19,7 @@ from gateway.model import (
     AlarmEvent,
     AlarmState,
     Condition,
+    Finding,
     FindingEvent,
     Instant,
     Message,
@@ -221,8 +222,10 @@ class AlarmEngine:
     def _observe(self, condition: Condition, now: Instant, done: _Step) -> None:
         memory = self._memories[condition.alarm]
         event = observe(condition, self._site.alarms[condition.alarm])
+        # Above WARNING the severity alone tells a proof from a suspicion.
+        proven = condition.severity <= Severity.WARNING and _is_proof(memory.finding, condition.finding)
         self._keep(condition.alarm, _remembering(memory, condition, event))
-        self._step(condition.alarm, Stimulus(event, condition.severity), now, done)
+        self._step(condition.alarm, Stimulus(event, condition.severity, proven=proven), now, done)
 
     def _step(self, alarm: str, stimulus: Stimulus, now: Instant, done: _Step) -> None:
         """One event to one alarm; the journal lines and messages of every edge on the way."""
@@ -358,6 +361,13 @@ def _remembering(memory: AlarmMemory, condition: Condition, event: Event) -> Ala
         ends = condition.finding is not None and condition.finding.event is FindingEvent.CLEARED
         return replace(memory, end_reason=condition.reason, ending=condition.finding if ends else memory.ending)
     return memory
+
+
+def _is_proof(before: Finding | None, after: Finding | None) -> bool:
+    """Whether a cause that was a pre-alarm or suspected is now an exceedance."""
+    if before is None or after is None or after.event is not FindingEvent.RAISED:
+        return False
+    return before.event in (FindingEvent.PREALARM, FindingEvent.SUSPECTED)
 
 
 def _suppressors_first(alarms: Mapping[str, AlarmPolicy]) -> Sequence[str]:

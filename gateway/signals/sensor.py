@@ -22,10 +22,11 @@ class SensorWatch:
     nothing in the discharge is judged, and somebody must hear of it. A technician at work stops the watch.
     """
 
-    __slots__ = ("_bad", "_last_good_us", "_patience_us", "_reason", "_stale_after_us", "alarm")
+    __slots__ = ("_bad", "_last_good_us", "_patience_us", "_reason", "_severity", "_stale_after_us", "alarm")
 
-    def __init__(self, channel: Channel, start: Instant) -> None:
+    def __init__(self, channel: Channel, start: Instant, severity: Severity = Severity.WARNING) -> None:
         self.alarm = sensor_alarm(channel.name)
+        self._severity = severity
         self._stale_after_us = self._patience_us = channel.stale_after_us
         self._last_good_us = start.mono_us
         self._reason = "no sample"
@@ -46,7 +47,7 @@ class SensorWatch:
             if self._bad is False or reading.mode is not Mode.RUN:
                 return None
             self._bad = False
-            return Condition(self.alarm, False, Severity.WARNING, "reading again")
+            return Condition(self.alarm, False, self._severity, "reading again")
         words = [_DISAGREEMENT if test == DISAGREE else test for test in reading.tests]
         self._reason = ", ".join(words) or reading.quality.name.lower()
         return None
@@ -56,4 +57,4 @@ class SensorWatch:
         if now.mono_us < self.deadline_us:
             return None
         self._bad = True
-        return Condition(self.alarm, True, Severity.WARNING, self._reason)
+        return Condition(self.alarm, True, self._severity, self._reason)
