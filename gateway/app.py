@@ -230,11 +230,14 @@ class GatewayApp:
 
 
 def resume_from(recovered: Recovered, now: Instant) -> Resume:
-    """How stored stamps come onto this process's axis: as they are within a boot, by trusted UTC across boots."""
+    """How stored stamps come onto this process's axis: as they are within a boot, by trusted UTC across boots.
+
+    Nobody was away for less than no time: an axis or a UTC that ends up behind the last commit cannot be trusted.
+    """
     last = recovered.last
-    if last is None or recovered.same_boot:
+    if last is None or (recovered.same_boot and now.mono_us >= last.mono_us):
         return Resume(now, 0)
-    if not (last.synced and now.synced):
+    if not (last.synced and now.synced) or now.utc_us < last.utc_us:
         return Resume(now, None)
     return Resume(now, (now.mono_us - last.mono_us) - (now.utc_us - last.utc_us))
 

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from gateway.alarms.engine import AlarmEngine, EngineStep
+from gateway.alarms.memory import from_json
 from gateway.model import (
     AlarmEdge,
     AlarmEvent,
@@ -147,8 +148,21 @@ class Pipeline:
                     step.state[key] = None
                     continue
                 self._stored.add(rule.rule.alarm)
-                step.findings.extend(rule.restore(value, resume))
-        alarms = {key: value for key, value in state.items() if key.startswith("alarm:")}
+                try:
+                    step.findings.extend(rule.restore(value, resume))
+                except (LookupError, TypeError, ValueError) as error:
+                    rule.forget(resume)
+                    step.notes.append(_unreadable(key, error, resume))
+                    step.state[key] = None
+        alarms = {}
+        for key, value in state.items():
+            if key.startswith("alarm:"):
+                try:
+                    from_json(key, value)
+                except ValueError as error:  # as if it had never been raised: it can only be told once too often
+                    step.notes.append(_unreadable(key, error, resume))
+                    continue
+                alarms[key] = value
         step.alarms(self.engine.restore(alarms, resume))
         self._standing.update(view.id for view in self.engine.view() if view.state is not AlarmState.NORMAL)
         return self._close(step, resume.now)
@@ -220,7 +234,8 @@ class Pipeline:
         if now.mono_us <= self._next_us:
             return
         for rule in self.rules:
-            if findings := rule.tick(now):
+            was_active = rule.active
+            if (findings := rule.tick(now)) or rule.active is not was_active:
                 step.findings.extend(findings)
                 self._ask(rule, step)
         for channel in self._channels.values():
@@ -304,6 +319,11 @@ def _state_key(alarm: str) -> str:
 def _sensor_severity(site: Site, channel: str) -> Severity:
     policy = site.alarms.get(sensor_alarm(channel))
     return Severity.WARNING if policy is None else policy.severity
+
+
+def _unreadable(key: str, error: Exception, resume: Resume) -> Note:
+    """A stored state that cannot be brought back: no reason not to measure, but one to write down."""
+    return Note("state_unreadable", resume.now, {"state": key, "why": f"{type(error).__name__}: {error}"})
 
 
 def _hashes(rule: Rule, site: Site) -> Mapping[str, str]:

@@ -217,6 +217,10 @@ class ExceedanceRule(ABC):
             verdict = Verdict.EXCEEDED if run.proven else Verdict.NOT_EVALUABLE
             reason = f"interrupted: no valid sample for {hold} ({self._void_because})"
             findings.append(self._of_run(FindingEvent.INTERRUPTED, verdict, run, deadline, run.observed, reason))
+        if self._suspected.stale(now.mono_us):
+            self._suspected.forget()
+            self._suspected.ended()
+            self.seconds.lift_doubt()
         if not self._silent and now.mono_us > self._last_word.mono_us + self.hold_us:
             self._silent = True
             self._telling = False
@@ -291,7 +295,7 @@ class ExceedanceRule(ABC):
                     event = FindingEvent.RAISED if run.proven else FindingEvent.PREALARM
                     self._of_run(event, Verdict.EXCEEDED, run, run.last, run.observed, self.proof())
             return []
-        self._last_word = resume.now
+        self.forget(resume)
         lost = None if state["run"] is None else Run.from_state(state["run"], Resume(resume.now, 0))
         if lost is None:
             return []
@@ -299,6 +303,12 @@ class ExceedanceRule(ABC):
         reason = f"interrupted: the gateway was down; {because}"
         event, verdict = FindingEvent.INTERRUPTED, Verdict.NOT_EVALUABLE
         return [self._of_run(event, verdict, lost, resume.now, lost.observed, reason)]
+
+    def forget(self, resume: Resume) -> None:
+        """Start afresh at a restart: what was stored cannot be used."""
+        self._run = None
+        self._suspected.forget()
+        self._last_valid = self._last_word = resume.now
 
     def _caveats(self, value: float) -> str:
         rule = self.rule

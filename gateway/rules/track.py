@@ -140,6 +140,14 @@ class SuspectedTrack:
         self.extreme = value
         self.count = 1
 
+    def stale(self, mono_us: int) -> bool:
+        """Whether what is under way can no longer be bridged by anything that comes now."""
+        return self.since is not None and mono_us - self.seen_us > self.bridge_gap_us
+
+    def forget(self) -> None:
+        """Let go of what is under way."""
+        self._clear()
+
     def ended(self) -> bool:
         """Whether a track has ended since this was last asked."""
         over, self.over = self.over, False
