@@ -1,15 +1,15 @@
 """The texts that are owed, each with its own delivery record."""
 
 import json
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 
 from gateway.errors import Corrupt
-from gateway.model import Instant, Message
+from gateway.model import Instant, Message, Outcome
 from gateway.store.database import Database, Row
-from gateway.store.records import EventDraft, message_of
+from gateway.store.records import EventDraft, event_drafts, message_of
 
-__all__ = ["MessageStatus", "StoredMessage", "due", "enqueue", "interrupted", "set_status", "first_of_key"]
+__all__ = ["MessageStatus", "StoredMessage", "due", "enqueue", "interrupted", "set_status", "obligations"]
 
 
 class MessageStatus(StrEnum):
@@ -36,16 +36,35 @@ class StoredMessage:
     changed_utc_us: int
 
 
-def first_of_key(database: Database, drafts: list[EventDraft]) -> set[int]:
-    """The identities of the message drafts whose dedupe key is new to the journal, the first of each key."""
-    fresh: set[int] = set()
-    keys: set[str] = set()
+def obligations(database: Database, drafts: list[EventDraft]) -> dict[int, EventDraft]:
+    """What to write for each message draft that is a new obligation, by the identity of the draft.
+
+    The same message again, under the same dedupe key, is the same obligation and is left out. Another message under a
+    key that is taken is not: an alarm that lost its state counts its occurrences from one again, and the person must
+    still be told. It gets a key of its own.
+    """
+    fresh: dict[int, EventDraft] = {}
+    bodies: dict[str, str] = {}
     for draft in drafts:
-        key = draft.message.dedupe_key if draft.message is not None else ""
-        if key not in keys and database.row("SELECT 1 FROM outbox WHERE dedupe_key = ?", (key,)) is None:
-            fresh.add(id(draft))
-        keys.add(key)
+        if draft.message is None:
+            continue
+        message, written, number = draft.message, draft, 1
+        while True:
+            body = bodies.get(message.dedupe_key) or _body(database, message.dedupe_key)
+            if body is None or body == written.body:
+                break
+            number += 1
+            message = replace(draft.message, dedupe_key=f"{draft.message.dedupe_key}~{number}")
+            written = next(event_drafts(Outcome(messages=(message,))))
+        if body is None:
+            fresh[id(draft)] = written
+            bodies[message.dedupe_key] = written.body
     return fresh
+
+
+def _body(database: Database, dedupe_key: str) -> str | None:
+    row = database.row("SELECT body FROM outbox WHERE dedupe_key = ?", (dedupe_key,))
+    return None if row is None else str(row[0])
 
 
 def enqueue(database: Database, seq: int, draft: EventDraft, now: Instant) -> None:

@@ -223,9 +223,10 @@ def _first_words(taken: Taken, now: Instant) -> Iterator[EventDraft]:
 
 
 def _without_repeats(database: Database, items: tuple[Item, ...]) -> tuple[Item, ...]:
-    """The items without messages that are already owed: a repeated dedupe key is the same obligation."""
+    """The items without messages that are already owed."""
     messages = [item for item in items if isinstance(item, EventDraft) and item.message is not None]
     if not messages:
         return items
-    repeats = {id(draft) for draft in messages} - outbox.first_of_key(database, messages)
-    return tuple(item for item in items if id(item) not in repeats)
+    fresh = outbox.obligations(database, messages)
+    repeats = {id(draft) for draft in messages} - fresh.keys()
+    return tuple(fresh.get(id(item), item) for item in items if id(item) not in repeats)
