@@ -59,7 +59,7 @@ async def execute(gateway: Gateway, command: Command) -> dict[str, Any]:
         return gateway.answered[command.id]
     try:
         answer = await _carry_out(gateway, command)
-    except (LookupError, ValueError, TypeError) as error:
+    except (LookupError, ValueError, TypeError, OverflowError) as error:
         answer = {"ok": False, "error": str(error)}
     if command.id:
         while len(gateway.answered) >= _REMEMBERED:

@@ -72,11 +72,17 @@ def _unlink(path: Path) -> None:
 async def _answer_line(line: bytes, answer: Answer) -> dict[str, Any]:
     try:
         request = json.loads(line)
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         return {"ok": False, "error": f"not JSON: {error}"}
     if not isinstance(request, dict):
         return {"ok": False, "error": "a request is a JSON object"}
-    return await answer(request)
+    if not isinstance(request.get("args") or {}, dict):
+        return {"ok": False, "error": "args is a JSON object"}
+    try:
+        return await answer(request)
+    except Exception as error:  # noqa: BLE001  # the task boundary of one caller: who asks is answered (design 4)
+        _log.exception("control socket: %s", request.get("command"))
+        return {"ok": False, "error": f"{type(error).__name__}: {error}"}
 
 
 async def ask(path: Path, request: dict[str, Any], timeout_s: float = 10.0) -> dict[str, Any]:
