@@ -32,10 +32,9 @@ next_connection_delay_ms = 1
     dynamic_filters = true
 """
 _IOTCORE_PROGRAM = """
-import sys, threading
-from iotcore import IotCore
-IotCore(config_path=sys.argv[1]).start_broker()
-threading.Event().wait()
+import sys
+from iotcore import IotCoreBroker
+IotCoreBroker(config_path=sys.argv[1]).run_forever()
 """
 
 
