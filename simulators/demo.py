@@ -21,7 +21,7 @@ from gateway.config import load
 from gateway.errors import InputError
 from gateway.model import AlarmEdge, Outcome
 from gateway.shipped import shipped
-from gateway.site import Bus, Part, Site
+from gateway.site import Bus, Contact, Part, Site
 from gateway.units import parse_duration_us
 from simulators import scenario as scenarios
 from simulators.bench import Bench
@@ -145,8 +145,11 @@ class _Demo:
     def _wired(self, buses: Mapping[str, Bus]) -> Site:
         """The example site on the bench's own lines, broker and phone."""
         sink = Part(_SINK, "mqtt", {"host": self.broker.host, "port": self.broker.port})
-        phone = Part("bench", "bench", {"folder": self.folder / "texts", "show": self.view.text})
+        phone = Part("bench", "bench", {"folder": self.folder / "texts", "show": self._texted})
         return replace(self.site, buses=buses, sinks=(sink,), notifiers=(phone,))
+
+    def _texted(self, contact: Contact, text: str) -> None:
+        self.view.text(contact, text, self.clock.now())
 
     def _take(self, outcome: Outcome) -> None:
         self.readings += len(outcome.readings)

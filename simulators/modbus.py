@@ -5,6 +5,7 @@ so requests to absent or silent units are dropped before they are executed; and 
 which another request could be reading, but fetched from the instrument inside each request.
 """
 
+import logging
 from collections import Counter
 from collections.abc import Iterable
 
@@ -40,6 +41,12 @@ class _Server:
             server, self._server = self._server, None
             await server.shutdown()  # type: ignore[no-untyped-call]  # the library leaves it so
 
+    @staticmethod
+    def _hush() -> None:
+        """The library greets every port at INFO; a person who watches the demo has no use for it."""
+        logger = logging.getLogger("pymodbus.logging")
+        logger.setLevel(max(logger.level, logging.WARNING))
+
     def _devices(self) -> list[SimDevice]:
         return [_device(instrument) for instrument in self._instruments.values()]
 
@@ -65,6 +72,7 @@ class TcpServer(_Server):
 
     async def start(self) -> None:
         """Listen; `port` is the real one from here on. OSError when the port is taken."""
+        self._hush()
         server = ModbusTcpServer(
             self._devices(), framer=self._framer, address=(self.host, self.port), trace_pdu=self._hear
         )
@@ -87,6 +95,7 @@ class SerialServer(_Server):
 
     async def start(self) -> None:
         """Open the port. OSError when it cannot be opened."""
+        self._hush()
         server = ModbusSerialServer(
             self._devices(),
             framer=FramerType.RTU,

@@ -58,7 +58,7 @@ async def _keep(bench: Bench, clock: ScaledClock, duration_us: int, out: TextIO)
     buses = await bench.start()
     print(f"# {bench.scenario.name}: {bench.scenario.title}", file=out)
     anchor = f"{clock.anchor_mono_us}/{clock.anchor_utc_us}"
-    print(f"# gateway run SITE --bench-clock {clock.speed:g}@{anchor}, with these in SITE:", file=out)
+    print(f"# manhole-gateway run SITE --bench-clock {clock.speed:g}@{anchor}, with these in SITE:", file=out)
     print(snippet(buses), file=out, flush=True)
     loop, running = asyncio.get_running_loop(), asyncio.create_task(bench.run(), name="bench")
     for name in (signal.SIGINT, signal.SIGTERM):

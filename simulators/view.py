@@ -21,6 +21,7 @@ from gateway.site import Contact, Rule, Site
 __all__ = ["View"]
 
 _PHONE_WIDTH = 44
+_ROOMY_LINES = 36  # a whole picture; a lower terminal gets the latest of each instead of a cut-off bottom
 _STYLES = {AlarmEdge.RAISED: "bold red", AlarmEdge.SEVERITY_UP: "bold red", AlarmEdge.CLEARED: "green"}
 
 
@@ -44,7 +45,7 @@ class View:
 
     def __enter__(self) -> Self:
         if self.console.is_terminal:
-            self._live = Live(self.picture(), console=self.console, refresh_per_second=4, transient=False)
+            self._live = Live(self.glance(), console=self.console, refresh_per_second=4, transient=False)
             self._live.start()
         else:
             self.console.print(f"{self.title}  [{self.site.name}; broker: {self.broker}]", markup=False)
@@ -52,7 +53,7 @@ class View:
 
     def __exit__(self, *_: object) -> None:
         if self._live is not None:
-            self._live.update(self.picture(), refresh=True)
+            self._live.update(self.picture(), refresh=True)  # the last one may scroll
             self._live.stop()
 
     def take(self, outcome: Outcome) -> None:
@@ -64,35 +65,50 @@ class View:
             self.alarms.append(line)
             self._say(line.plain)
 
-    def text(self, contact: Contact, text: str) -> None:
+    def text(self, contact: Contact, text: str, at: Instant) -> None:
         """Show a text that was delivered, as the phone would."""
         self.texts.append(Panel(text, title=contact.name, width=_PHONE_WIDTH, box=box.ROUNDED))
-        self._say(f"{self._local(self.now)} TEXT to {contact.name}: {text}")
+        self._say(f"{self._local(at)} TEXT to {contact.name}: {text}")
 
     def refresh(self, now: Instant, *, stored: int, acknowledged: int, received: int) -> None:
         """Draw the present moment; without a terminal, one line of readings every virtual five minutes."""
         self.now, self.stored, self.acknowledged, self.received = now, stored, acknowledged, received
         if self._live is not None:
-            self._live.update(self.picture())
+            self._live.update(self.glance())
         elif now.mono_us - self._shown_us >= 300_000_000 and self.latest:
             self._shown_us = now.mono_us
             values = [f"{name} {self._value(name)} {self._letter(name)}".rstrip() for name in self.site.channels]
             self._say(f"{self._local(now)} {'  '.join(values)}")
 
+    def glance(self) -> RenderableType:
+        """What fits: the whole view, or on a low terminal its table with the latest alarms and the latest text."""
+        if self.console.height >= _ROOMY_LINES:
+            return self.picture()
+        latest = [line.copy() for line in self.alarms][-2:] or [Text("no alarm yet", style="dim")]
+        for line in latest:
+            line.truncate(self.console.width, overflow="ellipsis")
+        phone = [Panel(text.renderable, title=text.title, box=box.ROUNDED) for text in self.texts][-1:]
+        return Group(*self._head(), self._table(), *latest, *phone, self._counts())
+
     def picture(self) -> RenderableType:
         """The whole view."""
-        counts = f"{self.stored} readings, {self.acknowledged} records acknowledged by {self.broker}"
-        counts += f", {self.received} at the consumer"
         phone = Columns(list(self.texts), equal=True) if self.texts else Text("no text yet", style="dim")
         alarms = Group(*self.alarms) if self.alarms else Text("no alarm yet", style="dim")
         return Group(
-            Text(f"{self.site.name}, {self.site.discharger}   {self._local(self.now, date=True)}", style="bold"),
-            Text(self.title, style="dim"),
+            *self._head(),
             self._table(),
             Panel(alarms, title="alarms", title_align="left", box=box.SIMPLE),
             Panel(phone, title="the Superintendent's phone", title_align="left", box=box.SIMPLE),
-            Text(counts, style="dim"),
+            self._counts(),
         )
+
+    def _head(self) -> tuple[Text, Text]:
+        where = f"{self.site.name}, {self.site.discharger}   {self._local(self.now, date=True)}"
+        return Text(where, style="bold"), Text(self.title, style="dim")
+
+    def _counts(self) -> Text:
+        counts = f"{self.stored} readings, {self.acknowledged} records acknowledged by {self.broker}"
+        return Text(f"{counts}, {self.received} at the consumer", style="dim")
 
     def _table(self) -> Table:
         table = Table(box=box.SIMPLE_HEAD, pad_edge=False)

@@ -1,6 +1,7 @@
 """The bench as a whole: a site's lines with its instruments on them, and the command that runs it alone."""
 
 import asyncio
+import logging
 import tomllib
 from collections.abc import Mapping
 from contextlib import suppress
@@ -229,6 +230,14 @@ def test_simulate_prints_where_to_point_a_gateway(capsys: pytest.CaptureFixture[
     assert tables["buses"]["rs485"]["port"].startswith("/dev/pts/")
     assert tables["buses"]["cabinet"]["kind"] == "modbus-tcp"
     assert tables["buses"]["cabinet"]["tcp_port"] > 1024
+
+
+def test_simulate_says_nothing_of_its_own_accord(caplog: pytest.LogCaptureFixture) -> None:
+    """What the Modbus library tells of its own inside is no news to whoever runs the bench."""
+    logging.getLogger("pymodbus.logging").setLevel(logging.NOTSET)
+    with caplog.at_level(logging.INFO):
+        assert main(["--scenario", "slug", "--speed", "600", "--duration", "1 min"]) == 0
+    assert caplog.messages == []
 
 
 def test_simulate_says_when_a_file_was_not_polled_to_its_end(
