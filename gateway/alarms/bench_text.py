@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import logging
 import os
 from collections.abc import Callable
 from pathlib import Path
@@ -12,6 +13,8 @@ from gateway.errors import TryLater
 from gateway.site import Contact, Part, Site
 
 __all__ = ["BenchText", "provide"]
+
+_log = logging.getLogger(__name__)
 
 _FILE = "texts.jsonl"
 
@@ -72,5 +75,13 @@ class BenchText:
 
 
 def provide(part: Part, _site: Site, clock: Clock, state_directory: Path) -> BenchText:
-    """The notifier of `[notify.*]` kind `bench`; `folder` defaults to `texts` in the state directory."""
-    return BenchText(Path(part.options.get("folder", state_directory / "texts")), clock, part.options.get("show"))
+    """The notifier of `[notify.*]` kind `bench`; `folder` defaults to `texts` in the state directory.
+
+    Unless someone else shows the texts, they are printed on stderr with the diagnostics.
+    """
+    folder = Path(part.options.get("folder", state_directory / "texts"))
+    return BenchText(folder, clock, part.options.get("show", _print))
+
+
+def _print(contact: Contact, text: str) -> None:
+    _log.info("text to %s: %s", contact.name, text)

@@ -11,12 +11,14 @@ from typing import Any
 
 import pytest
 
-from gateway.alarms.bench_text import BenchText
+from gateway.alarms.bench_text import BenchText, provide
 from gateway.alarms.notify import Notifier, Receipt, TextCounts, TextDelivery
 from gateway.clock import SystemClock
+from gateway.config import load
 from gateway.errors import DeliveryError, DiskFull, Refused, TryLater
 from gateway.model import Instant, Message, MessageKind, Outcome, Severity
-from gateway.site import Contact
+from gateway.shipped import shipped
+from gateway.site import Contact, Part
 from gateway.store.journal import Journal
 
 NOW = Instant(1_796_040_000_000_000, 1_000_000)
@@ -358,6 +360,20 @@ def test_the_bench_files_each_text_once(tmp_path: Path) -> None:
         "to": "ray", "name": "Ray Miles", "phone": "+17165550100", "text": "text a",
     }  # fmt: skip
     assert shown == [("ray", "text a"), ("ray", "text b"), ("ray", "text c")]
+
+
+def test_on_site_the_bench_prints_each_text(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    """With nobody to show it to, `run` prints the text with its diagnostics: once, when it is filed."""
+    site = load(Path(str(shipped("examples", "little-valley"))), for_replay=True)
+
+    async def run() -> None:
+        bench = provide(Part("bench", "bench", {}), site, SystemClock(), tmp_path)
+        for key in ("a", "a", "b"):
+            await bench.send(RAY, f"text {key}", key)
+
+    with caplog.at_level(logging.INFO):
+        asyncio.run(run())
+    assert caplog.messages == ["text to Ray Miles: text a", "text to Ray Miles: text b"]
 
 
 def test_a_line_torn_by_a_power_cut_is_filed_anew(tmp_path: Path) -> None:
