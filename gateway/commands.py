@@ -72,7 +72,7 @@ async def _carry_out(gateway: Gateway, command: Command) -> dict[str, Any]:
     if command.name == "status":
         return {"ok": True, "status": await gateway.status()}
     if command.name == "alarms":
-        return {"ok": True, "alarms": alarm_lines(gateway.pipeline)}
+        return {"ok": True, "alarms": alarm_lines(gateway.pipeline), "time_zone": gateway.pipeline.site.time_zone}
     if command.name == "resend":
         sink, first, last = command.args["sink"], int(command.args["from_seq"]), int(command.args["to_seq"])
         return {"ok": True, **await gateway.resend(sink, first, last)}
@@ -101,7 +101,8 @@ async def _alarm_action(gateway: Gateway, command: Command) -> dict[str, Any]:
     await gateway.record(gateway.pipeline.carry(step, now, (Note("command", now, body),)))
     if step.refused:
         return {"ok": False, "error": step.refused}
-    return {"ok": True, "alarm": next(line for line in alarm_lines(gateway.pipeline) if line["id"] == alarm)}
+    line = next(line for line in alarm_lines(gateway.pipeline) if line["id"] == alarm)
+    return {"ok": True, "alarm": line, "time_zone": gateway.pipeline.site.time_zone}
 
 
 def _on_engine(pipeline: Pipeline, command: Command, alarm: str, now: Instant) -> EngineStep:
@@ -137,6 +138,7 @@ def alarm_lines(pipeline: Pipeline) -> list[dict[str, Any]]:
             "since_utc_us": None if view.since is None else view.since.utc_us,
             "acknowledged_by": view.acked_by,
             "reason": view.reason,
+            "shelved_until_utc_us": None if view.shelved_until is None else view.shelved_until.utc_us,
         }
         for view in pipeline.engine.view()
     ]

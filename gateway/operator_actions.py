@@ -3,14 +3,17 @@
 import asyncio
 import json
 import uuid
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, TextIO
+from zoneinfo import ZoneInfo
 
 from gateway.control import ask, socket_path
-from gateway.isotime import iso_utc
 from gateway.state_dir import find_state_directory
 
 __all__ = ["run_action", "run_list"]
+
+_ACKNOWLEDGED = ("C", "F")
 
 
 def run_list(state: Path | None, out: TextIO, *, as_json: bool, everything: bool) -> int:
@@ -22,7 +25,7 @@ def run_list(state: Path | None, out: TextIO, *, as_json: bool, everything: bool
     elif not alarms:
         out.write("no alarm stands\n")
     else:
-        out.writelines(_line(alarm) + "\n" for alarm in alarms)
+        out.writelines(_line(alarm, answer["time_zone"]) + "\n" for alarm in alarms)
     return 0
 
 
@@ -32,7 +35,8 @@ def run_action(state: Path | None, action: str, actor: str, args: dict[str, Any]
     if as_json:
         out.write(json.dumps(answer) + "\n")
     else:
-        out.write((_line(answer["alarm"]) if answer["ok"] else f"refused: {answer['error']}") + "\n")
+        said = _line(answer["alarm"], answer["time_zone"]) if answer["ok"] else f"refused: {answer['error']}"
+        out.write(said + "\n")
     return 0 if answer["ok"] else 1
 
 
@@ -40,8 +44,15 @@ def _ask(state: Path | None, request: dict[str, Any]) -> dict[str, Any]:
     return asyncio.run(ask(socket_path(find_state_directory(state)), request))
 
 
-def _line(alarm: dict[str, Any]) -> str:
-    since = "" if alarm["since_utc_us"] is None else f" since {iso_utc(alarm['since_utc_us'])}"
-    by = f" by {alarm['acknowledged_by']}" if alarm["acknowledged_by"] else ""
+def _line(alarm: dict[str, Any], zone: str) -> str:
+    """One alarm. While it is shelved or out of service, `reason` already names who put it aside, and why."""
+    since = "" if alarm["since_utc_us"] is None else f" since {_local(alarm['since_utc_us'], zone)}"
+    until = "" if alarm["shelved_until_utc_us"] is None else f" until {_local(alarm['shelved_until_utc_us'], zone)}"
+    acknowledged = alarm["letter"] in _ACKNOWLEDGED and alarm["acknowledged_by"]
+    by = f" by {alarm['acknowledged_by']}" if acknowledged else ""
     what = f"{alarm['letter']} {alarm['id']} #{alarm['occurrence']} {alarm['state'].replace('_', ' ')}"
-    return f"{what}{by}{since} {alarm['severity']}: {alarm['reason']}"
+    return f"{what}{by}{until}{since} {alarm['severity']}: {alarm['reason']}".rstrip(": ")
+
+
+def _local(utc_us: int, zone: str) -> str:
+    return datetime.fromtimestamp(utc_us // 1_000_000, UTC).astimezone(ZoneInfo(zone)).strftime("%Y-%m-%d %H:%M %Z")

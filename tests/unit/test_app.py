@@ -1,11 +1,14 @@
 """The gateway as a whole, without a bus: commands over its socket, the journal, the texts, a restart, a full disk."""
 
 import asyncio
+import io
 import json
 from collections.abc import Awaitable, Callable
 from dataclasses import replace
+from datetime import datetime
 from pathlib import Path
 from typing import Any
+from zoneinfo import ZoneInfo
 
 import pytest
 
@@ -15,6 +18,7 @@ from gateway.config import load
 from gateway.control import NotRunningError, ask, socket_path
 from gateway.errors import ConfigError
 from gateway.model import Instant, Sample
+from gateway.operator_actions import run_list
 from gateway.shipped import shipped
 from gateway.site import Part, Site
 from gateway.store.journal import Recovered
@@ -143,6 +147,33 @@ def test_a_shelf_an_unshelf_and_an_alarm_out_of_service(folder: Path) -> None:
         assert {line["id"] for line in listed} == set(app.site.alarms)
 
     asyncio.run(with_app(folder, body))
+
+
+def test_the_list_names_who_acknowledged_and_who_put_aside_and_speaks_local_time(folder: Path) -> None:
+    """A shelf is its own person's, until a time of the site's zone; nobody is credited with another's action."""
+
+    async def body(app: GatewayApp) -> None:
+        async def listed() -> str:
+            out = io.StringIO()
+            await asyncio.to_thread(run_list, app.state_directory, out, as_json=False, everything=False)
+            return out.getvalue()
+
+        acid(app, range(0, 60, 15))
+        began = f" since {local(app.started.utc_us)} high: "
+        await call(app, "ack", alarm="lv-ph-low", actor="R. Miller")
+        assert (await listed()).startswith(f"C lv-ph-low #1 acknowledged by R. Miller{began}below 5.5 pH")
+        shelved = await call(app, "shelve", alarm="lv-ph-low", actor="J. Doe", reason="probe swap", **{"for": "2 h"})
+        until = local(shelved["alarm"]["shelved_until_utc_us"])
+        assert await listed() == f"G lv-ph-low #1 shelved until {until}{began}J. Doe: probe swap\n"
+        await call(app, "out-of-service", alarm="sensor-ph", actor="J. Doe", reason="on order")
+        assert (await listed()).splitlines()[1] == "I sensor-ph #0 out of service warning: J. Doe: on order"
+
+    asyncio.run(with_app(folder, body))
+
+
+def local(utc_us: int) -> str:
+    """A moment as people in Little Valley say it."""
+    return datetime.fromtimestamp(utc_us // S, ZoneInfo("America/New_York")).strftime("%Y-%m-%d %H:%M %Z")
 
 
 def test_a_line_that_is_no_request_is_answered(folder: Path) -> None:
