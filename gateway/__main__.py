@@ -63,29 +63,30 @@ def _parser() -> argparse.ArgumentParser:
     commands = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
 
     run = commands.add_parser("run", help="the gateway in the foreground")
-    run.add_argument("site", type=Path, metavar="SITE")
+    _site_file(run)
     _state(run)
     run.add_argument("--bench-clock", metavar="SPEED[@MONO_US/UTC_US]", help="a scaled clock, for the bench only")
     run.set_defaults(body=_run)
 
     demo = commands.add_parser("demo", help="simulators, a broker and the gateway, all in one")
-    demo.add_argument("--scenario", default="demo")
+    demo.add_argument("--scenario", default="demo", help="which story (`simulate --help` names them), or a file")
     demo.add_argument("--speed", type=float, help="virtual seconds in every real one")
     demo.add_argument("--duration", metavar="2min", help="how long to show, in real time")
-    demo.add_argument("--no-web", action="store_true", help="no local page")
-    demo.add_argument("--svg", type=Path, help="save the last picture here")
+    demo.add_argument("--svg", type=Path, metavar="FILE", help="save the last picture here")
     _json(demo)
     demo.set_defaults(body=_demo)
 
     check = commands.add_parser("check", help="every mistake of a site file at once")
-    check.add_argument("site", type=Path, metavar="SITE")
+    _site_file(check)
     _json(check)
     check.set_defaults(body=_check)
 
     replay = commands.add_parser("replay", help="a recorded series through the same pipeline")
-    replay.add_argument("site", type=Path, metavar="SITE")
-    replay.add_argument("data", type=Path, metavar="DATA.csv")
-    replay.add_argument("--map", type=Path, help="TOML that renames columns and gives units and quality codes")
+    _site_file(replay)
+    replay.add_argument("data", type=Path, metavar="DATA.csv", help="the series: `time`, then one column per channel")
+    replay.add_argument(
+        "--map", type=Path, metavar="FILE", help="TOML that renames columns and gives units and quality codes"
+    )
     replay.add_argument(
         "--compare", type=Path, metavar="OTHER", help="another site file on the same data, side by side"
     )
@@ -94,8 +95,8 @@ def _parser() -> argparse.ArgumentParser:
     replay.set_defaults(body=_replay)
 
     read = commands.add_parser("read", help="values with raw words, straight from the instruments")
-    read.add_argument("site", type=Path, metavar="SITE")
-    read.add_argument("channels", nargs="*", metavar="CHANNEL")
+    _site_file(read)
+    read.add_argument("channels", nargs="*", metavar="CHANNEL", help="only these (default: all that are wired)")
     _json(read)
     read.set_defaults(body=_read)
 
@@ -131,12 +132,12 @@ def _alarms(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> 
         ("reset", "reset a latched alarm"),
     ):
         action = actions.add_parser(name, help=words)
-        action.add_argument("alarm", metavar="ALARM")
+        action.add_argument("alarm", metavar="ALARM", help="as `alarms list` names it")
         action.add_argument("--by", required=True, metavar="NAME", help="who does it")
         if name == "ack":
             action.add_argument("--occurrence", type=int, help="only if this is still the one that stands")
         if name in ("shelve", "out-of-service"):
-            action.add_argument("--reason", required=True)
+            action.add_argument("--reason", required=True, metavar="WORDS", help="why; it is kept")
         if name == "shelve":
             action.add_argument("--for", dest="duration", metavar="2h", help="without it, for the present occurrence")
         _state(action)
@@ -144,8 +145,13 @@ def _alarms(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> 
         action.set_defaults(body=_alarm_action, action=name)
 
 
+def _site_file(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("site", type=Path, metavar="SITE", help="the site file (TOML)")
+
+
 def _state(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--state", type=Path, metavar="DIR", help="the gateway's state directory")
+    where = "the gateway's state directory (default: $STATE_DIRECTORY, else that of your user; by the site's id)"
+    parser.add_argument("--state", type=Path, metavar="DIR", help=where)
 
 
 def _json(parser: argparse.ArgumentParser) -> None:
@@ -157,7 +163,10 @@ def _run(arguments: argparse.Namespace) -> int:
     from gateway.state_dir import state_directory
 
     site = _site(arguments.site)
-    app = GatewayApp(site, _clock(arguments.bench_clock), state_directory(site.id, arguments.state))
+    state = state_directory(site.id, arguments.state)
+    app = GatewayApp(site, _clock(arguments.bench_clock), state)
+    counts = f"{len(site.channels)} channels, {len(site.rules)} rules"
+    logging.getLogger(__name__).info("%s: %s; journal and control socket in %s", site.id, counts, state)
     return asyncio.run(_until_signalled(app.run()))
 
 

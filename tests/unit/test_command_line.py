@@ -1,11 +1,13 @@
 """The command line's contract: data on stdout, diagnostics on stderr, and exit statuses that mean something."""
 
+import argparse
 import json
+import logging
 from pathlib import Path
 
 import pytest
 
-from gateway.__main__ import main
+from gateway.__main__ import _parser, main
 from gateway.shipped import shipped
 
 LITTLE_VALLEY = str(shipped("examples", "little-valley"))
@@ -78,6 +80,32 @@ def test_status_without_a_gateway_in_json(tmp_path: Path, capsys: pytest.Capture
     """Nobody running is an answer too."""
     status, out, _ = run(["status", "--state", str(tmp_path), "--json"], capsys)
     assert (status, json.loads(out)["running"]) == (1, False)
+
+
+def test_every_argument_is_explained() -> None:
+    """No argument of any command is listed by --help without a word about it."""
+
+    def unexplained(parser: argparse.ArgumentParser, name: str) -> list[str]:
+        bare = []
+        for action in parser._actions:
+            if isinstance(action, argparse._SubParsersAction):
+                for child, its_parser in action.choices.items():
+                    bare += unexplained(its_parser, f"{name} {child}".strip())
+            elif not action.help:
+                bare.append(f"{name} {action.dest}")
+        return bare
+
+    assert unexplained(_parser(), "") == []
+
+
+def test_run_says_what_it_starts_and_where_it_keeps_it(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    """The first line names site and state directory, also when what follows goes wrong."""
+    state = tmp_path / ("d" * 120)  # too deep for the control socket
+    with caplog.at_level(logging.INFO):
+        assert main(["run", LITTLE_VALLEY, "--state", str(state)]) == 78
+    first = caplog.messages[0]
+    assert first.startswith("lv-mh3: 6 channels, ")
+    assert first.endswith(f" in {state}")
 
 
 @pytest.mark.parametrize("command", ["simulate", "demo", "run", "replay", "alarms", "read", "check", "status"])
