@@ -12,6 +12,7 @@ from gateway.model import Instant
 __all__ = ["Clock", "SystemClock", "ScaledClock"]
 
 _STA_UNSYNC = 0x40  # adjtimex(2), status bit
+_FASTEST = 1e6
 _TIME_ERROR = 5  # adjtimex(2), return value: clock not synchronised
 
 
@@ -63,8 +64,8 @@ class ScaledClock:
     """
 
     def __init__(self, speed: float, anchor_mono_us: int | None = None, anchor_utc_us: int | None = None) -> None:
-        if speed <= 0:
-            raise ValueError(f"speed must be above zero, not {speed}")
+        if not 0 < speed <= _FASTEST:
+            raise ValueError(f"speed must be above zero and at most {_FASTEST:g}, not {speed}")
         real = SystemClock().now()
         self.speed = speed
         self.anchor_mono_us = real.mono_us if anchor_mono_us is None else anchor_mono_us

@@ -10,6 +10,7 @@ from collections import Counter
 from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import replace
+from math import inf
 from pathlib import Path
 from typing import Any, TextIO
 
@@ -183,8 +184,8 @@ def _pace(scenario: Scenario, speed: float | None, duration: str | None) -> tupl
         shown_s = None if duration is None else parse_duration_us(duration) / 1e6
     except ValueError as error:
         raise InputError(f"--duration: {error}") from error
-    if speed is not None and speed <= 0:
-        raise InputError(f"--speed {speed:g}: time does not run backwards here")
+    if speed is not None and not 0 < speed < inf:
+        raise InputError(f"--speed {speed:g}: time does not run backwards here, nor without end")
     if shown_s is not None and shown_s <= 0:
         raise InputError(f"--duration {duration}: nothing to show")
     chosen = speed if speed is not None else scenario.duration_s / (shown_s or _SHOWN_S)

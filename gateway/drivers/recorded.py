@@ -23,6 +23,7 @@ from gateway.units import conversion
 __all__ = ["Column", "ColumnMap", "RecordedSeries", "Row", "read_map"]
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_FIRST, _LAST = datetime.min.replace(tzinfo=UTC) - _EPOCH, datetime.max.replace(tzinfo=UTC) - _EPOCH
 _WORDS: Mapping[str, tuple[Quality, Mode, Fault | None]] = {
     "": (Quality.GOOD, Mode.RUN, None),
     "good": (Quality.GOOD, Mode.RUN, None),
@@ -65,11 +66,13 @@ def read_map(path: Path) -> ColumnMap:
         data = tomllib.loads(path.read_text(encoding="utf-8"))
     except OSError as error:
         raise InputError(f"{path}: {error.strerror or error}") from error
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError, RecursionError) as error:
         raise InputError(f"{path}: {error}") from error
     _only(path, "", data, ("time", "time_zone", "channels"))
+    for key in ("time", "time_zone"):
+        _text(path, key, data.get(key))
     columns: dict[str, Column] = {}
-    for name, entry in data.get("channels", {}).items():
+    for name, entry in _table(path, "channels", data.get("channels", {})).items():
         if isinstance(entry, str):
             columns[name] = Column(entry)
             continue
@@ -77,12 +80,25 @@ def read_map(path: Path) -> ColumnMap:
         if not isinstance(entry, dict) or "column" not in entry:
             raise InputError(f"{path}: {key}: needs a column, as a name or as a table with `column`")
         _only(path, key, entry, ("column", "unit", "quality", "codes"))
-        codes = {str(code): str(word) for code, word in entry.get("codes", {}).items()}
+        for word in ("column", "unit", "quality"):
+            _text(path, f"{key}.{word}", entry.get(word))
+        codes = {code: str(word) for code, word in _table(path, f"{key}.codes", entry.get("codes", {})).items()}
         for code, word in codes.items():
             if word not in _WORDS or not word:
                 raise InputError(f"{path}: {key}.codes.{code}: {word!r} is none of {', '.join(w for w in _WORDS if w)}")
         columns[name] = Column(entry["column"], entry.get("unit"), entry.get("quality"), codes)
     return ColumnMap(data.get("time", "time"), data.get("time_zone"), columns)
+
+
+def _text(path: Path, key: str, value: object) -> None:
+    if value is not None and not isinstance(value, str):
+        raise InputError(f"{path}: {key}: {value!r} is no text")
+
+
+def _table(path: Path, key: str, value: object) -> Mapping[str, object]:
+    if not isinstance(value, Mapping):
+        raise InputError(f"{path}: {key}: {value!r} is no table")
+    return value
 
 
 def _only(path: Path, at: str, table: Mapping[str, object], known: Sequence[str]) -> None:
@@ -131,8 +147,7 @@ class RecordedSeries:
         self.backward_steps = 0
         self._map = mapping
         self._zone = _zone(path, time_zone or (mapping.time_zone if mapping else None))
-        with self._open() as lines:
-            header = next(csv.reader(lines), None)
+        header = next((fields for _, fields in self._lines()), None)
         if not header:
             raise InputError(f"{path}:1: the file is empty")
         names = [name.strip() for name in header]
@@ -153,26 +168,37 @@ class RecordedSeries:
         """Each line in file order; the monotonic axis starts at zero with the first and never goes back."""
         self.duplicates = self.backward_steps = 0
         first_us = newest_us = previous_us = None
+        lines = self._lines()
+        next(lines)
+        for line, fields in lines:
+            if not fields:
+                continue
+            if len(fields) != self._width:
+                raise InputError(f"{self.path}:{line}: {len(fields)} fields where the header has {self._width}")
+            utc_us = self._moment_us(fields[self._time_index], line)
+            if first_us is None or newest_us is None or previous_us is None:
+                first_us = newest_us = previous_us = utc_us
+            elif utc_us == previous_us:
+                self.duplicates += 1
+            elif utc_us < previous_us:
+                self.backward_steps += 1
+            previous_us = utc_us
+            newest_us = max(newest_us, utc_us)
+            at = Instant(utc_us, newest_us - first_us, True)
+            yield Row(line, at, tuple([self._sample(cell, fields, at, line) for cell in self._cells]))
+
+    def _lines(self) -> Iterator[tuple[int, list[str]]]:
+        """The number and the fields of every line, the header's too."""
         with self._open() as lines:
             reader = csv.reader(lines)
-            next(reader)
-            for fields in reader:
-                if not fields:
-                    continue
-                line = reader.line_num
-                if len(fields) != self._width:
-                    raise InputError(f"{self.path}:{line}: {len(fields)} fields where the header has {self._width}")
-                utc_us = self._moment_us(fields[self._time_index], line)
-                if first_us is None or newest_us is None or previous_us is None:
-                    first_us = newest_us = previous_us = utc_us
-                elif utc_us == previous_us:
-                    self.duplicates += 1
-                elif utc_us < previous_us:
-                    self.backward_steps += 1
-                previous_us = utc_us
-                newest_us = max(newest_us, utc_us)
-                at = Instant(utc_us, newest_us - first_us, True)
-                yield Row(line, at, tuple([self._sample(cell, fields, at, line) for cell in self._cells]))
+            try:
+                for fields in reader:
+                    yield reader.line_num, fields
+            except UnicodeDecodeError as error:
+                where = f"{self.path}:{reader.line_num + 1} or later"  # the file is decoded ahead of the lines
+                raise InputError(f"{where}: is not UTF-8 text: {error.reason}") from error
+            except csv.Error as error:
+                raise InputError(f"{self.path}:{reader.line_num}: {error}") from error
 
     def _open(self) -> TextIO:
         try:
@@ -190,6 +216,8 @@ class RecordedSeries:
                 raise InputError(f"{self.path}:{line}: {text!r} has no offset; say the zone with --time-zone")
             moment = moment.replace(tzinfo=self._zone)
         elapsed = moment - _EPOCH
+        if not _FIRST <= elapsed <= _LAST:
+            raise InputError(f"{self.path}:{line}: {text!r} is outside the years 1 to 9999 in UTC")
         return (elapsed.days * 86_400 + elapsed.seconds) * 1_000_000 + elapsed.microseconds
 
     def _sample(self, cell: _Cell, fields: Sequence[str], at: Instant, line: int) -> Sample:
@@ -204,6 +232,8 @@ class RecordedSeries:
                 value = float(text)
             except ValueError as error:
                 raise InputError(f"{self.path}:{line}: {cell.channel}: {text!r} is no number") from error
+            if "_" in text:  # Python's own way to write a number, nobody else's
+                raise InputError(f"{self.path}:{line}: {cell.channel}: {text!r} is no number")
         elif fault is None:
             fault = Fault.NO_SAMPLE
         return Sample(cell.channel, at, (), value, fault, quality, mode)
