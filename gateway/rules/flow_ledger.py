@@ -1,0 +1,231 @@
+"""The volume integral of a site's flow channel: what every flow-weighted sum asks for.
+
+A line of knots in time; between two of them everything grows at a constant rate, so any moment is answered exactly.
+"""
+
+from bisect import bisect_right
+from collections import deque
+from datetime import tzinfo
+from itertools import pairwise
+from typing import Any
+
+from gateway.model import Instant, Mode, Reading, Resume
+from gateway.rules.minutes import STRAY_US, Minutes, placing
+from gateway.signals.qc import DISAGREE, Evidence
+from gateway.site import Channel
+from gateway.units import conversion
+
+__all__ = ["FlowFollower", "FlowLedger"]
+
+_VALID = Evidence.VALID
+_VOID = Evidence.VOID
+_RUN = Mode.RUN
+_RATE_SCALE = 1 << 20
+_KEPT_MINUTES = 1_500  # the last 24 h and a fast clock's short minutes
+
+# mono_us, volume, rate, discharged volume, its rate, valid_us, flowing (0, 1), discharged_us, discharging (0, 1)
+_Knot = tuple[int, int, int, int, int, int, int, int, int]
+
+
+class FlowFollower:
+    """How far one reader of the flow has settled: the flow keeps every knot from there on."""
+
+    __slots__ = ("settled_us",)
+
+    def __init__(self, settled_us: int) -> None:
+        self.settled_us = settled_us
+
+
+class FlowLedger:
+    """One per site. Feed readings in order and `advance` past them; every sum is cumulative and zero at the start.
+
+    A valid flow holds to the next valid one, up to the channel's hold; a technician at work ends it. Past the hold
+    nobody can tell: no volume, no valid time, but discharging as far as anyone knows. A flow below zero (the zero
+    drift of an instrument) moves no water. A reading from before a moment already settled counts from that moment on.
+    """
+
+    def __init__(self, channel: Channel, zone: tzinfo, start: Instant) -> None:
+        self.channel = channel.name
+        to_gpm = conversion(channel.unit, "gpm")
+        self._gain = to_gpm.gain * _RATE_SCALE
+        self._hold_us = channel.hold_us
+        self._start_us = start.mono_us
+        self.minutes = Minutes(zone, start)
+        self._strays: list[Instant] = []
+        self._offset_us = self.minutes.offset_us
+        self._knots: list[_Knot] = [(start.mono_us, 0, 0, 0, 0, 0, 0, 0, 0)]
+        self._times: list[int] = [start.mono_us]
+        self.floor_us = start.mono_us  # what readers have settled is never changed again
+        self._expiring = False  # the last knot is the end of a hold, not a word
+        self._followers: list[FlowFollower] = []
+        self._own = self.follow(start.mono_us)
+        self._edges: deque[tuple[int, int, int, int]] = deque(maxlen=_KEPT_MINUTES)  # mono, volume, valid, discharging
+        self._edges.append((start.mono_us, 0, 0, 0))
+        self.shift_us = 0  # how far the last restart moved the stored stamps
+
+    def follow(self, settled_us: int) -> FlowFollower:
+        """Register a reader that will ask for moments from `settled_us` on."""
+        follower = FlowFollower(settled_us)
+        self._followers.append(follower)
+        return follower
+
+    def take(self, reading: Reading, weight: int, *, discharging: bool) -> None:
+        """Take the channel's next reading; `discharging` is the interlock's word on it."""
+        at = reading.at
+        stray_us = at.utc_us - at.mono_us - self._offset_us
+        if stray_us > STRAY_US or stray_us < -STRAY_US:
+            self._offset_us += stray_us
+            self._strays.append(at)
+        if weight == _VALID:
+            value = reading.value
+            if value is None or value <= 0:
+                self._say(at.mono_us, 0, 1, discharging=discharging)
+            else:
+                self._say(at.mono_us, round(value * self._gain), 1, discharging=discharging)
+        elif weight == _VOID:
+            if reading.mode is not _RUN:
+                self._say(at.mono_us, 0, 0, discharging=False)
+            elif reading.dry and DISAGREE not in reading.tests:
+                self._say(at.mono_us, 0, 1, discharging=False)
+
+    def _say(self, mono_us: int, rate: int, flowing: int, *, discharging: bool) -> None:
+        """From here on, up to the hold, this is the flow."""
+        knots, times = self._knots, self._times
+        mono_us = max(mono_us, self.floor_us)
+        if self._expiring:
+            if times[-1] >= mono_us:
+                knots.pop()
+                times.pop()
+            self._expiring = False
+        last = knots[-1]
+        mono_us = max(mono_us, last[0])
+        span_us = mono_us - last[0]
+        volume, discharged = last[1] + last[2] * span_us, last[3] + last[4] * span_us
+        valid_us, discharged_us = last[5] + last[6] * span_us, last[7] + last[8] * span_us
+        wet = 1 if discharging and flowing else 0
+        if span_us == 0 and len(knots) > 1:
+            knots.pop()
+            times.pop()
+        knots.append((mono_us, volume, rate, discharged, rate * wet, valid_us, flowing, discharged_us, wet))
+        times.append(mono_us)
+        if flowing:
+            hold_us = self._hold_us
+            valid_us += hold_us
+            discharged_us += hold_us * wet
+            volume, discharged = volume + rate * hold_us, discharged + rate * wet * hold_us
+            knots.append((mono_us + hold_us, volume, 0, discharged, 0, valid_us, 0, discharged_us, 0))
+            times.append(mono_us + hold_us)
+            self._expiring = True
+
+    def advance(self, now: Instant) -> None:
+        """Everything before `now` has been fed. Advance the flow before the ledgers that read it."""
+        mono_us = now.mono_us
+        if mono_us < self.minutes.boundary_us and not self._strays:
+            return
+        minutes = self.minutes
+        while True:
+            stray = self._strays[0] if self._strays else None
+            if stray is not None and stray.mono_us < minutes.boundary_us:
+                if stray.mono_us > mono_us:
+                    break
+                minutes.anchor(self._strays.pop(0))
+                continue
+            if minutes.boundary_us > mono_us:
+                break
+            edge_us = minutes.boundary_us
+            self._edges.append((edge_us, self.volume(edge_us), self.valid_us(edge_us), self.discharging_us(edge_us)))
+            self._own.settled_us = edge_us
+            self.floor_us = max(self.floor_us, edge_us)
+            minutes.pass_boundary()
+        self._forget()
+
+    def _forget(self) -> None:
+        """Drop the knots nobody will ask for again."""
+        oldest_us = min(follower.settled_us for follower in self._followers)
+        keep = bisect_right(self._times, oldest_us) - 1
+        if keep > 64:
+            del self._knots[:keep], self._times[:keep]
+
+    def volume(self, mono_us: int) -> int:
+        """All water up to a moment, in gal x VOLUME_SCALE; monotone, over valid time only.
+
+        Exact from the last settled minute on and at every full minute of the last 24 h; within an older minute at its
+        mean flow. Raises LookupError for a moment before that.
+        """
+        knot = self._knot(mono_us)
+        return knot[1] + knot[2] * (mono_us - knot[0]) if knot else self._older(mono_us, 1)
+
+    def valid_us(self, mono_us: int) -> int:
+        """The time with a valid flow up to a moment."""
+        knot = self._knot(mono_us)
+        return knot[5] + knot[6] * (mono_us - knot[0]) if knot else self._older(mono_us, 2)
+
+    def discharging_us(self, mono_us: int) -> int:
+        """The time up to a moment that was discharging, or when nobody could tell."""
+        knot = self._knot(mono_us)
+        if knot is None:
+            return self._older(mono_us, 3)
+        span_us = mono_us - knot[0]
+        return knot[7] + knot[8] * span_us + (mono_us - self._start_us) - knot[5] - knot[6] * span_us
+
+    def at(self, mono_us: int) -> tuple[int, int, int]:
+        """Up to a moment not older than the readers' own: water discharged, time of it, time discharging or unknown."""
+        knot = self._knots[bisect_right(self._times, mono_us) - 1]
+        span_us = mono_us - knot[0]
+        discharged_us = knot[7] + knot[8] * span_us
+        unknown_us = mono_us - self._start_us - knot[5] - knot[6] * span_us
+        return knot[3] + knot[4] * span_us, discharged_us, discharged_us + unknown_us
+
+    def _knot(self, mono_us: int) -> _Knot | None:
+        index = bisect_right(self._times, mono_us) - 1
+        return self._knots[index] if index >= 0 else None
+
+    def _older(self, mono_us: int, column: int) -> int:
+        for earlier, later in pairwise(self._edges):
+            if earlier[0] <= mono_us <= later[0]:
+                span_us = later[0] - earlier[0]
+                return earlier[column] + (later[column] - earlier[column]) * (mono_us - earlier[0]) // (span_us or 1)
+        raise LookupError(f"{self.channel}: the flow of {mono_us} us is no longer known, only the last 24 h")
+
+    def state(self) -> dict[str, Any]:
+        """JSON-able; grows to some 60 kB with a day of minutes. Store it together with the ledgers that read it."""
+        return {
+            "minutes": self.minutes.state(),
+            "offset_us": self._offset_us,
+            "strays": [[at.utc_us, at.mono_us, int(at.synced)] for at in self._strays],
+            "start_us": self._start_us,
+            "floor_us": self.floor_us,
+            "knots": [list(knot) for knot in self._knots],
+            "expiring": self._expiring,
+            "settled_us": self._own.settled_us,
+            "edges": [list(edge) for edge in self._edges],
+        }
+
+    def restore(self, state: dict[str, Any], resume: Resume) -> None:
+        """Bring the state back; call before the first reading, and before the ledgers that read this flow."""
+        mark_us = state["knots"][-2 if state["expiring"] else -1][0]
+        self.shift_us = shift_us = placing(resume.offset_us, resume.now, mark_us, state["minutes"])
+        self.minutes.restore(state["minutes"], shift_us)
+        self._offset_us = state["offset_us"] - shift_us
+        self._strays = [Instant(utc, mono + shift_us, bool(synced)) for utc, mono, synced in state["strays"]]
+        self._start_us = state["start_us"] + shift_us
+        self._knots = [_moved(knot, shift_us) for knot in state["knots"]]
+        self._expiring = state["expiring"]
+        self._times = [knot[0] for knot in self._knots]
+        if resume.offset_us is None and self._expiring:
+            self._knots.pop()
+            self._times.pop()
+            at_us, volume, _, discharged, _, valid_us, _, discharged_us, _ = self._knots[-1]
+            self._knots[-1] = (at_us, volume, 0, discharged, 0, valid_us, 0, discharged_us, 0)
+            self._expiring = False
+        self.floor_us = state["floor_us"] + shift_us
+        for follower in self._followers:
+            follower.settled_us = self._times[0]
+        self._own.settled_us = state["settled_us"] + shift_us
+        self._edges.clear()
+        self._edges.extend((edge[0] + shift_us, edge[1], edge[2], edge[3]) for edge in state["edges"])
+
+
+def _moved(knot: list[int], shift_us: int) -> _Knot:
+    at_us, volume, rate, discharged, wet_rate, valid_us, flowing, discharged_us, wet = knot
+    return at_us + shift_us, volume, rate, discharged, wet_rate, valid_us, flowing, discharged_us, wet

@@ -1,0 +1,311 @@
+"""The account behind every average, baseline and report of one channel: minutes of the last 24 h, and local days.
+
+A reading holds to the next one, so over its segment c is constant and the sum of c q dt is c times the water that
+passed: the ledger asks the flow ledger for that and never hears a flow reading itself. Full minutes, local midnights
+and the end of the hold cut a segment; readings wait in a list and are settled minute by minute when time has passed.
+"""
+
+from collections.abc import Sequence
+from datetime import tzinfo
+from typing import Any
+
+from gateway.model import Instant, Mode, Reading, Resume
+from gateway.rules.flow_ledger import FlowLedger
+from gateway.rules.minutes import STRAY_US, Minutes, placing
+from gateway.rules.sums import HYDROGEN_SCALE, VALUE_SCALE, VOLUME_SCALE, DayRecord, DaySums
+from gateway.rules.tally import Tally, Window
+from gateway.signals.qc import DISAGREE, Evidence
+from gateway.site import Channel
+
+__all__ = ["VOLUME_SCALE", "DayRecord", "DaySums", "FlowLedger", "Ledger"]
+
+_VALID = Evidence.VALID
+_VOID = Evidence.VOID
+_RUN = Mode.RUN
+_NO_WORD, _DRY, _WET = 0, 1, 2
+_KEPT_DAYS = 400
+_SHRINK_AT = 450
+
+_Word = tuple[int, int, int, float]  # mono_us, state, value in fixed point, value
+
+
+class Ledger:
+    """One per channel that an average, a baseline or a report needs. Feed readings in order and `advance` past them.
+
+    Only VALID readings while discharging count; failed, missing and doubtful ones neither end nor extend the hold; dry
+    ends it as no discharge, a technician at work as time for which nobody can tell. A channel of pH is summed as [H+].
+    A reading from before a moment already settled counts from that moment on.
+    """
+
+    def __init__(self, channel: Channel, zone: tzinfo, start: Instant, flow: FlowLedger | None) -> None:
+        self.channel = channel.name
+        self.hydrogen = channel.quantity == "pH"
+        self.flow = flow
+        self._hold_us = channel.hold_us
+        self.minutes = Minutes(zone, start)
+        self._strays: list[Instant] = []
+        self._offset_us = self.minutes.offset_us
+        self._words: list[_Word] = []
+        self._word: _Word = (start.mono_us, _NO_WORD, 0, 0.0)
+        self._mark_us = start.mono_us
+        self._follower = None if flow is None else flow.follow(start.mono_us)
+        self._flowed = self._flow_at(start.mono_us)
+        self._minute = Tally()
+        self._day = Tally()
+        self._day.discharging_us = start.mono_us - self.minutes.day_start.mono_us  # nobody saw the day begin
+        self._day_from = (start.mono_us, *self._flow_totals(start.mono_us))
+        self._window = Window()
+        self._days: list[DayRecord] = []
+        self._news = 0  # closed days `advance` has not told yet
+        self._events: set[str] = set()
+        self._day_touched = False
+        self.closed = 0
+
+    def take(self, reading: Reading, weight: int, *, discharging: bool) -> None:
+        """Take the channel's next reading; `discharging` False means that it was taken in no discharge."""
+        at = reading.at
+        mono_us = at.mono_us
+        stray_us = at.utc_us - mono_us - self._offset_us
+        if stray_us > STRAY_US or stray_us < -STRAY_US:
+            self._offset_us += stray_us
+            self._strays.append(at)
+        if weight == _VALID:
+            value = reading.value
+            if value is None or not discharging:
+                self._words.append((mono_us, _DRY, 0, 0.0))
+            elif self.hydrogen:
+                self._words.append((mono_us, _WET, round(10.0**-value * HYDROGEN_SCALE), value))
+            else:
+                self._words.append((mono_us, _WET, round(value * VALUE_SCALE), value))
+        elif weight == _VOID:
+            if reading.mode is not _RUN:
+                self._words.append((mono_us, _NO_WORD, 0, 0.0))
+            elif reading.dry and DISAGREE not in reading.tests:
+                self._words.append((mono_us, _DRY, 0, 0.0))
+
+    def advance(self, now: Instant) -> tuple[DayRecord, ...]:
+        """Everything before `now` has been fed, and the flow ledger was advanced: the local days that closed since the
+        last call, oldest first."""
+        if now.mono_us >= self.minutes.boundary_us or self._strays:
+            self._settle(now.mono_us)
+        if not self._news:
+            return ()
+        news = tuple(self._days[-self._news :])
+        self._news = 0
+        return news
+
+    @property
+    def next_minute_us(self) -> int:
+        """The monotonic moment of the next full minute: until then nothing here changes."""
+        return self.minutes.boundary_us
+
+    @property
+    def days(self) -> Sequence[DayRecord]:
+        """Closed local days, newest last, at most 450. `closed` counts all there ever were."""
+        return self._days
+
+    @property
+    def today(self) -> DayRecord:
+        """The day under way, up to the last full minute; `end` is that minute."""
+        return self._record(self.minutes.at_mono(self._mark_us))
+
+    def trailing(self, now: Instant) -> DaySums:
+        """The 24 h up to the last full minute, in whole minutes; days that close meanwhile wait for `advance`."""
+        if now.mono_us >= self.minutes.boundary_us or self._strays:
+            self._settle(now.mono_us)
+        return self._window.sums(hydrogen=self.hydrogen)
+
+    def event_began(self, name: str, since: Instant) -> None:
+        """An exceedance or interruption is under way: every day from `since` on, until it ends, is marked."""
+        self._events.add(name)
+        self._touch(since)
+
+    def event_ended(self, name: str, since: Instant) -> None:
+        """It is over; also marks an event that is told only now."""
+        self._events.discard(name)
+        self._touch(since)
+
+    def _touch(self, since: Instant) -> None:
+        self._day_touched = True
+        for index in range(len(self._days) - 1, -1, -1):
+            record = self._days[index]
+            if record.end.utc_us <= since.utc_us:
+                break
+            if not record.events:
+                self._days[index] = record.marked()
+
+    def _settle(self, until_us: int) -> None:
+        minutes = self.minutes
+        strays = self._strays
+        while True:
+            boundary_us = minutes.boundary_us
+            if strays and strays[0].mono_us < boundary_us:
+                at = strays[0]
+                if at.mono_us > until_us:
+                    break
+                strays.pop(0)
+                self._walk(at.mono_us)
+                self._close_minute()
+                opened = minutes.day, minutes.day_start
+                ended = minutes.anchor(at)
+            elif boundary_us <= until_us:
+                self._walk(boundary_us)
+                self._close_minute()
+                opened = minutes.day, minutes.day_start
+                ended = minutes.pass_boundary()
+            else:
+                break
+            if ended is not None:
+                self._close_day(ended, *opened)
+        if self._follower is not None and self.flow is not None:
+            self._follower.settled_us = self._mark_us
+            self.flow.floor_us = max(self.flow.floor_us, self._mark_us)
+
+    def _walk(self, to_us: int) -> None:
+        """Settle all words before a moment, and the time up to it."""
+        taken = 0
+        for word in self._words:
+            if word[0] >= to_us:
+                break
+            taken += 1
+            if word[0] > self._mark_us:
+                self._span(word[0])
+            self._word = word
+        if taken:
+            del self._words[:taken]
+        if to_us > self._mark_us:
+            self._span(to_us)
+
+    def _span(self, to_us: int) -> None:
+        """Add the time from the mark to a moment, over which the channel's word is one and the same."""
+        since_us, state, fixed, value = self._word
+        held_until_us = since_us + self._hold_us
+        mark_us = self._mark_us
+        if mark_us < held_until_us and state != _NO_WORD:
+            end_us = min(to_us, held_until_us)
+            if state == _WET:
+                self._count(end_us, fixed, value)
+            else:
+                self._flowed = self._flow_at(end_us)
+            mark_us = end_us
+        if to_us > mark_us:
+            flowed = self._flow_at(to_us)
+            self._minute.discharging_us += flowed[2] - self._flowed[2]
+            self._flowed = flowed
+        self._mark_us = to_us
+
+    def _count(self, end_us: int, fixed: int, value: float) -> None:
+        minute = self._minute
+        flowed = self._flow_at(end_us)
+        before = self._flowed
+        self._flowed = flowed
+        span_us = flowed[2] - before[2]
+        if span_us == 0:
+            return
+        flowed_us = flowed[1] - before[1]
+        volume = flowed[0] - before[0]
+        minute.plain += fixed * span_us
+        minute.valid_us += span_us
+        minute.discharging_us += span_us
+        minute.weighted += fixed * volume
+        minute.volume += volume
+        minute.flowed_us += flowed_us
+        if flowed_us != span_us:
+            minute.unflowed += fixed * (span_us - flowed_us)
+        minimum, maximum = minute.minimum, minute.maximum
+        if minimum is None or value < minimum:
+            minute.minimum = value
+        if maximum is None or value > maximum:
+            minute.maximum = value
+
+    def _flow_at(self, mono_us: int) -> tuple[int, int, int]:
+        """Water discharged, time of it, time discharging or unknown; without a flow channel all time may be."""
+        return (0, 0, mono_us) if self.flow is None else self.flow.at(mono_us)
+
+    def _flow_totals(self, mono_us: int) -> tuple[int, int]:
+        return (0, 0) if self.flow is None else (self.flow.volume(mono_us), self.flow.valid_us(mono_us))
+
+    def _close_minute(self) -> None:
+        self._day.add(self._minute)
+        self._window.add(self._mark_us, self._minute)
+        self._minute = Tally()
+
+    def _close_day(self, ended: Instant, day: str, start: Instant) -> None:
+        record = self._record(ended, day, start)
+        self._days.append(record)
+        if len(self._days) > _SHRINK_AT:
+            del self._days[:-_KEPT_DAYS]
+        self._news += 1
+        self.closed += 1
+        self._day = Tally()
+        self._day_from = (ended.mono_us, *self._flow_totals(ended.mono_us))
+        self._day_touched = bool(self._events)
+
+    def _record(self, end: Instant, day: str = "", start: Instant | None = None) -> DayRecord:
+        since_us, volume, flow_valid_us = self._day_from
+        now_volume, now_valid_us = self._flow_totals(end.mono_us)
+        return DayRecord(
+            date=day or self.minutes.day,
+            start=start or self.minutes.day_start,
+            end=end,
+            sums=self._day.sums(hydrogen=self.hydrogen),
+            volume_gal=None if self.flow is None else (now_volume - volume) / VOLUME_SCALE,
+            events=self._day_touched,
+            length_us=end.mono_us - since_us,
+            flow_valid_us=now_valid_us - flow_valid_us,
+            volume=now_volume - volume,
+        )
+
+    def state(self) -> dict[str, Any]:
+        """JSON-able, in three parts that may be stored apart: `days` changes once a day, the others each minute."""
+        return {
+            "now": {
+                "minutes": self.minutes.state(),
+                "offset_us": self._offset_us,
+                "strays": [[at.utc_us, at.mono_us, int(at.synced)] for at in self._strays],
+                "words": [list(word) for word in self._words],
+                "word": list(self._word),
+                "mark_us": self._mark_us,
+                "flowed": list(self._flowed),
+                "minute": self._minute.state(),
+                "day": self._day.state(),
+                "day_from": list(self._day_from),
+                "events": sorted(self._events),
+                "touched": self._day_touched,
+                "closed": self.closed,
+                "news": self._news,
+            },
+            "ring": self._window.state(),
+            "days": [record.state() for record in self._days],
+        }
+
+    def restore(self, state: dict[str, Any], resume: Resume) -> None:
+        """Bring the state back, after the flow ledger's; then feed the readings recorded since it was written."""
+        now = state["now"]
+        last_us = now["words"][-1][0] if now["words"] else now["mark_us"]
+        if self.flow is None:
+            shift_us = placing(resume.offset_us, resume.now, max(last_us, now["mark_us"]), now["minutes"])
+        else:
+            shift_us = self.flow.shift_us  # both on one axis
+        self.minutes.restore(now["minutes"], shift_us)
+        self._offset_us = now["offset_us"] - shift_us
+        self._strays = [Instant(utc, mono + shift_us, bool(synced)) for utc, mono, synced in now["strays"]]
+        self._words = [(mono + shift_us, kind, fixed, value) for mono, kind, fixed, value in now["words"]]
+        since_us, kind, fixed, value = now["word"]
+        self._word = (since_us + shift_us, kind, fixed, value)
+        self._mark_us = now["mark_us"] + shift_us
+        if resume.offset_us is None:  # nobody can tell how long: nothing is held over the absence
+            self._words.append((max(last_us, now["mark_us"]) + shift_us, _NO_WORD, 0, 0.0))
+        self._minute = Tally.from_state(now["minute"])
+        self._day = Tally.from_state(now["day"])
+        self._window.restore(state["ring"], shift_us)
+        placed = Resume(resume.now, shift_us)
+        self._days = [DayRecord.from_state(record, placed) for record in state["days"]]
+        self._news = now["news"]
+        self._events, self._day_touched = set(now["events"]), now["touched"]
+        self.closed = now["closed"]
+        since_us, volume, valid_us = now["day_from"]
+        self._day_from = (since_us + shift_us, volume, valid_us)
+        if self._follower is not None:
+            self._follower.settled_us = self._mark_us
+        self._flowed = self._flow_at(self._mark_us)
