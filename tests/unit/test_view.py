@@ -10,7 +10,9 @@ from gateway.config import load
 from gateway.model import AlarmEdge, AlarmEvent, AlarmState, Instant, Outcome, Severity
 from gateway.shipped import shipped
 from gateway.site import Contact
+from simulators import demo
 from simulators.view import View
+from tests.conftest import ROOT
 
 NINE = Instant(1_796_047_200_000_000, 0)  # 2026-11-30 09:00 in Little Valley
 SUPERINTENDENT = Contact("superintendent", "Superintendent", ("bench",))
@@ -53,3 +55,14 @@ def test_a_text_is_stamped_with_its_own_moment() -> None:
     view.refresh(Instant(NINE.utc_us - 60_000_000, 0), stored=0, acknowledged=0, received=0)
     view.text(SUPERINTENDENT, "the last", NINE)
     assert out.getvalue().splitlines()[-1] == "09:00:00 TEXT to Superintendent: the last"
+
+
+def test_the_picture_loads_nothing(tmp_path: Path) -> None:
+    """The saved picture, and the one in the README, show their text without a font from somebody's server."""
+    saved = tmp_path / "demo.svg"
+    demo._picture(busy(Console(file=io.StringIO())), saved)
+    for picture in (saved, ROOT / "docs" / "demo.svg"):
+        svg = picture.read_text(encoding="utf-8")
+        assert "lv-slug-flow" in svg
+        assert "@font-face" not in svg
+        assert 'url("' not in svg
