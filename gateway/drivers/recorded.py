@@ -9,7 +9,7 @@ import csv
 import tomllib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from difflib import get_close_matches
 from pathlib import Path
 from typing import TextIO
@@ -175,7 +175,7 @@ class RecordedSeries:
                 continue
             if len(fields) != self._width:
                 raise InputError(f"{self.path}:{line}: {len(fields)} fields where the header has {self._width}")
-            utc_us = self._moment_us(fields[self._time_index], line)
+            utc_us = self._moment_us(fields[self._time_index], line, previous_us)
             if first_us is None or newest_us is None or previous_us is None:
                 first_us = newest_us = previous_us = utc_us
             elif utc_us == previous_us:
@@ -206,19 +206,24 @@ class RecordedSeries:
         except OSError as error:
             raise InputError(f"{self.path}: {error.strerror or error}") from error
 
-    def _moment_us(self, text: str, line: int) -> int:
+    def _moment_us(self, text: str, line: int, previous_us: int | None) -> int:
+        """The stamp's UTC. In the hour that a zone repeats, the first reading that is not before the previous stamp."""
         try:
-            moment = datetime.fromisoformat(text)
+            moment = datetime.fromisoformat(text.strip())
         except ValueError as error:
             raise InputError(f"{self.path}:{line}: {text!r} is no ISO 8601 time") from error
         if moment.tzinfo is None:
             if self._zone is None:
                 raise InputError(f"{self.path}:{line}: {text!r} has no offset; say the zone with --time-zone")
             moment = moment.replace(tzinfo=self._zone)
+            if previous_us is not None and _elapsed_us(moment - _EPOCH) < previous_us:
+                again = moment.replace(fold=1)
+                if _elapsed_us(again - _EPOCH) >= previous_us:
+                    moment = again
         elapsed = moment - _EPOCH
         if not _FIRST <= elapsed <= _LAST:
             raise InputError(f"{self.path}:{line}: {text!r} is outside the years 1 to 9999 in UTC")
-        return (elapsed.days * 86_400 + elapsed.seconds) * 1_000_000 + elapsed.microseconds
+        return _elapsed_us(elapsed)
 
     def _sample(self, cell: _Cell, fields: Sequence[str], at: Instant, line: int) -> Sample:
         text = fields[cell.index].strip()
@@ -247,6 +252,10 @@ class RecordedSeries:
             known = ", ".join(w for w in _WORDS if w)
             raise InputError(f"{self.path}:{line}: {cell.channel}: quality {code!r} is none of {known}")
         return found
+
+
+def _elapsed_us(elapsed: timedelta) -> int:
+    return (elapsed.days * 86_400 + elapsed.seconds) * 1_000_000 + elapsed.microseconds
 
 
 def _zone(path: Path, name: str | None) -> ZoneInfo | None:
@@ -288,7 +297,7 @@ def _bind_by_name(path: Path, names: Sequence[str], channels: Mapping[str, Chann
     if names[0] != "time":
         raise InputError(f"{path}:1: the first column is {names[0]!r}, not time; rename columns with --map")
     qualities = {name.removesuffix(".quality"): i for i, name in enumerate(names) if name.endswith(".quality")}
-    cells = []
+    cells: list[_Cell] = []
     for index, title in enumerate(names):
         if index == 0 or title.endswith(".quality"):
             continue
@@ -299,6 +308,8 @@ def _bind_by_name(path: Path, names: Sequence[str], channels: Mapping[str, Chann
             hint = _hint(name, channels)
             raise InputError(f"{path}:1: column {title!r} is no channel of this site{hint}; use --map to leave it out")
         unit = rest.rstrip("] ").strip() if rest else None
+        if any(cell.channel == name for cell in cells):
+            raise InputError(f"{path}:1: column {title!r} is a second one for channel {name}")
         cells.append(_Cell(name, index, _unit(path, channel, unit), qualities.pop(name, None), {}))
     if qualities:
         raise InputError(f"{path}:1: {next(iter(qualities))}.quality stands without its channel")

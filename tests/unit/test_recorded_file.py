@@ -1,8 +1,11 @@
 """What `replay` takes and what it refuses, each with its line; nothing half-done."""
 
+import json
 from collections.abc import Callable
+from datetime import UTC, datetime, timedelta
 from io import StringIO
 from pathlib import Path
+from zoneinfo import ZoneInfo
 
 import pytest
 
@@ -39,6 +42,11 @@ def replayed(tmp_path: Path, text: str, mapping: str | None = None, zone: str | 
         ("A column that is no channel, with what it may have meant.", f"time,flwo\n{T0},1\n", "did you mean flow?"),
         ("A unit that does not fit.", f"time,flow [pH]\n{T0},1\n", "data.csv:1: channel flow"),
         ("A column twice.", f"time,flow,flow\n{T0},1,2\n", "data.csv:1: column 'flow' stands twice"),
+        (
+            "One channel in two columns, under two units.",
+            f"time,flow,flow [L/s]\n{T0},1,2\n",
+            "data.csv:1: column 'flow [L/s]' is a second one for channel flow",
+        ),
         ("A number that is none.", f"time,flow\n{T0},1\n{T1},abc\n", "data.csv:3: flow: 'abc' is no number"),
         ("A time that is none.", f"time,flow\n{T0},1\nnoon,2\n", "data.csv:3: 'noon' is no ISO 8601 time"),
         (
@@ -121,3 +129,26 @@ def test_the_same_file_gives_the_same_bytes(tmp_path: Path, monkeypatch: pytest.
     first = make()
     monkeypatch.setenv("TZ", "Asia/Tokyo")
     assert make() == first
+
+
+def test_the_hour_a_zone_repeats_is_read_in_order(tmp_path: Path) -> None:
+    """A logger on local time writes 01:00 to 02:00 twice on the night of the change: two hours pass, and no step back.
+
+    60 gpm from 01:30 EDT to 02:30 EST is one slug of 7,200 s, as it is with offsets.
+    """
+    first = datetime(2026, 11, 1, 5, 30, tzinfo=UTC)
+    lines = ["time,flow"]
+    for n in range(482):
+        local = (first + timedelta(seconds=15 * n)).astimezone(ZoneInfo("America/New_York"))
+        lines.append(f"{local:%Y-%m-%d %H:%M:%S},{60 if n <= 480 else 10}")
+    out = [json.loads(line) for line in replayed(tmp_path, "\n".join(lines), zone="America/New_York").splitlines()]
+    ended = [(e["event"], e["duration_s"]) for e in out if e.get("rule") == "lv-slug-flow"]
+    assert ended[-2:] == [("raised", 915.0), ("cleared", 7200.0)]
+    assert (out[-1]["to"], out[-1]["backward_steps"]) == ("2026-11-01T07:30:15Z", 0)
+
+
+def test_a_clock_set_back_by_a_little_is_no_change_of_zone(tmp_path: Path) -> None:
+    """On any other day, and in the first pass of the repeated hour, a stamp that steps back stays a backward step."""
+    for day in ("2026-11-30", "2026-11-01"):
+        text = f"time,flow\n{day} 00:40:15,10\n{day} 00:40:00,10\n{day} 00:40:30,10\n"
+        assert '"backward_steps":1' in replayed(tmp_path, text, zone="America/New_York")
