@@ -4,9 +4,7 @@ A line of knots in time; between two of them everything grows at a constant rate
 """
 
 from bisect import bisect_right
-from collections import deque
 from datetime import tzinfo
-from itertools import pairwise
 from typing import Any
 
 from gateway.model import Instant, Mode, Reading, Resume
@@ -20,11 +18,12 @@ __all__ = ["FlowFollower", "FlowLedger"]
 _VALID = Evidence.VALID
 _VOID = Evidence.VOID
 _RUN = Mode.RUN
-_RATE_SCALE = 1 << 20
-_KEPT_MINUTES = 1_500  # the last 24 h and a fast clock's short minutes
+_RATE_SCALE = 10**6
+_KEPT_MINUTES = 1_500  # the last 24 h, and a few short minutes of clock steps
 
 # mono_us, volume, rate, discharged volume, its rate, valid_us, flowing (0, 1), discharged_us, discharging (0, 1)
 _Knot = tuple[int, int, int, int, int, int, int, int, int]
+_Edge = tuple[int, int, int, int]  # mono_us, volume, valid_us, discharging_us: at every full minute
 
 
 class FlowFollower:
@@ -59,8 +58,8 @@ class FlowLedger:
         self._expiring = False  # the last knot is the end of a hold, not a word
         self._followers: list[FlowFollower] = []
         self._own = self.follow(start.mono_us)
-        self._edges: deque[tuple[int, int, int, int]] = deque(maxlen=_KEPT_MINUTES)  # mono, volume, valid, discharging
-        self._edges.append((start.mono_us, 0, 0, 0))
+        self._edge_times = [start.mono_us]
+        self._edges: list[_Edge] = [(start.mono_us, 0, 0, 0)]
         self.shift_us = 0  # how far the last restart moved the stored stamps
 
     def follow(self, settled_us: int) -> FlowFollower:
@@ -134,6 +133,7 @@ class FlowLedger:
                 break
             edge_us = minutes.boundary_us
             self._edges.append((edge_us, self.volume(edge_us), self.valid_us(edge_us), self.discharging_us(edge_us)))
+            self._edge_times.append(edge_us)
             self._own.settled_us = edge_us
             self.floor_us = max(self.floor_us, edge_us)
             minutes.pass_boundary()
@@ -145,6 +145,8 @@ class FlowLedger:
         keep = bisect_right(self._times, oldest_us) - 1
         if keep > 64:
             del self._knots[:keep], self._times[:keep]
+        if len(self._edges) > 2 * _KEPT_MINUTES:
+            del self._edges[:-_KEPT_MINUTES], self._edge_times[:-_KEPT_MINUTES]
 
     def volume(self, mono_us: int) -> int:
         """All water up to a moment, in gal x VOLUME_SCALE; monotone, over valid time only.
@@ -181,10 +183,11 @@ class FlowLedger:
         return self._knots[index] if index >= 0 else None
 
     def _older(self, mono_us: int, column: int) -> int:
-        for earlier, later in pairwise(self._edges):
-            if earlier[0] <= mono_us <= later[0]:
-                span_us = later[0] - earlier[0]
-                return earlier[column] + (later[column] - earlier[column]) * (mono_us - earlier[0]) // (span_us or 1)
+        index = bisect_right(self._edge_times, mono_us) - 1
+        if 0 <= index < len(self._edges) - 1:
+            earlier, later = self._edges[index], self._edges[index + 1]
+            span_us = later[0] - earlier[0]
+            return earlier[column] + (later[column] - earlier[column]) * (mono_us - earlier[0]) // span_us
         raise LookupError(f"{self.channel}: the flow of {mono_us} us is no longer known, only the last 24 h")
 
     def state(self) -> dict[str, Any]:
@@ -198,7 +201,7 @@ class FlowLedger:
             "knots": [list(knot) for knot in self._knots],
             "expiring": self._expiring,
             "settled_us": self._own.settled_us,
-            "edges": [list(edge) for edge in self._edges],
+            "edges": [list(edge) for edge in self._edges[-_KEPT_MINUTES:]],
         }
 
     def restore(self, state: dict[str, Any], resume: Resume) -> None:
@@ -222,8 +225,8 @@ class FlowLedger:
         for follower in self._followers:
             follower.settled_us = self._times[0]
         self._own.settled_us = state["settled_us"] + shift_us
-        self._edges.clear()
-        self._edges.extend((edge[0] + shift_us, edge[1], edge[2], edge[3]) for edge in state["edges"])
+        self._edges = [(edge[0] + shift_us, edge[1], edge[2], edge[3]) for edge in state["edges"]]
+        self._edge_times = [edge[0] for edge in self._edges]
 
 
 def _moved(knot: list[int], shift_us: int) -> _Knot:

@@ -86,13 +86,22 @@ class Ledger:
     def advance(self, now: Instant) -> tuple[DayRecord, ...]:
         """Everything before `now` has been fed, and the flow ledger was advanced: the local days that closed since the
         last call, oldest first."""
-        if now.mono_us >= self.minutes.boundary_us or self._strays:
-            self._settle(now.mono_us)
+        self.settle(now)
         if not self._news:
             return ()
         news = tuple(self._days[-self._news :])
         self._news = 0
         return news
+
+    def settle(self, now: Instant) -> None:
+        """The same, but the days that close wait for `advance`."""
+        if now.mono_us >= self.minutes.boundary_us or self._strays:
+            self._settle(now.mono_us)
+
+    @property
+    def settled(self) -> Instant:
+        """The last full minute: everything here is as of then."""
+        return self.minutes.at_mono(self._mark_us)
 
     @property
     def next_minute_us(self) -> int:
@@ -107,12 +116,11 @@ class Ledger:
     @property
     def today(self) -> DayRecord:
         """The day under way, up to the last full minute; `end` is that minute."""
-        return self._record(self.minutes.at_mono(self._mark_us))
+        return self._record(self.settled)
 
     def trailing(self, now: Instant) -> DaySums:
         """The 24 h up to the last full minute, in whole minutes; days that close meanwhile wait for `advance`."""
-        if now.mono_us >= self.minutes.boundary_us or self._strays:
-            self._settle(now.mono_us)
+        self.settle(now)
         return self._window.sums(hydrogen=self.hydrogen)
 
     def event_began(self, name: str, since: Instant) -> None:

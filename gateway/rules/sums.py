@@ -1,11 +1,13 @@
 """The sums behind every average: exact integers, so that a window is the same however its readings arrived.
 
 Fixed point: a value counts in units of 1 / VALUE_SCALE, [H+] in mol/L of 1 / HYDROGEN_SCALE, a volume in gal of
-1 / VOLUME_SCALE; time in microseconds. Sums of integers are exact under addition and subtraction, in any order.
+1 / VOLUME_SCALE; time in microseconds. Sums of integers are exact under addition and subtraction, in any order. The
+scales are decimal because instruments and laws are: the mean of readings of 1.6 is 1.6, and does not exceed it.
 """
 
 import math
 from dataclasses import dataclass, replace
+from fractions import Fraction
 from typing import Any
 
 from gateway.model import Instant, Resume
@@ -13,9 +15,9 @@ from gateway.rules.track import instant_from, instant_state
 
 __all__ = ["HYDROGEN_SCALE", "VALUE_SCALE", "VOLUME_SCALE", "DayRecord", "DaySums"]
 
-VALUE_SCALE = 1 << 32  # 2.3e-10 of the channel's unit
-HYDROGEN_SCALE = 1 << 80  # pH 14 still has five digits
-VOLUME_SCALE = 60_000_000 << 20  # a flow of 1 / 2**20 gpm for one microsecond
+VALUE_SCALE = 10**9  # of the channel's unit
+HYDROGEN_SCALE = 10**24  # of mol/L: pH 14 still has ten digits
+VOLUME_SCALE = 60_000_000 * 10**6  # one millionth of a gpm for one microsecond
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,12 +45,12 @@ class DaySums:
     @property
     def mean_flow_weighted(self) -> float | None:
         """Sum of c q dt over sum of q dt, in the channel's unit; None when no water counted."""
-        return self._value(self.weighted, self.volume)
+        return self.told(Fraction(self.weighted, self.volume) if self.volume else None)
 
     @property
     def mean_time_weighted(self) -> float | None:
         """Sum of c dt over its time, in the channel's unit; None when no time counted."""
-        return self._value(self.plain, self.valid_us)
+        return self.told(Fraction(self.plain, self.valid_us) if self.valid_us else None)
 
     @property
     def mean(self) -> float | None:
@@ -56,10 +58,25 @@ class DaySums:
 
         Time without a valid flow counts at the mean flow of the rest; without any water at all, all time counts alike.
         """
+        return self.told(self.exact)
+
+    @property
+    def exact(self) -> Fraction | None:
+        """The same average in fixed point, unrounded; of [H+] where the channel is pH."""
+        if self.valid_us == 0:
+            return None
         if self.volume == 0 or self.flowed_us == 0:
-            return self.mean_time_weighted
+            return Fraction(self.plain, self.valid_us)
         top = self.weighted * self.flowed_us + self.volume * self.unflowed
-        return self._value(top, self.volume * self.valid_us)
+        return Fraction(top, self.volume * self.valid_us)
+
+    def told(self, exact: Fraction | None) -> float | None:
+        """An average in fixed point as a number in the channel's unit, rounded once."""
+        if exact is None:
+            return None
+        if not self.hydrogen:
+            return float(exact / VALUE_SCALE)
+        return -math.log10(exact / HYDROGEN_SCALE) if exact > 0 else None
 
     @property
     def time_weighted(self) -> bool:
@@ -75,14 +92,6 @@ class DaySums:
     def volume_gal(self) -> float:
         """The water that counted."""
         return self.volume / VOLUME_SCALE
-
-    def _value(self, top: int, bottom: int) -> float | None:
-        if bottom == 0:
-            return None
-        if not self.hydrogen:
-            return top / (bottom * VALUE_SCALE)
-        hydrogen = top / (bottom * HYDROGEN_SCALE)
-        return -math.log10(hydrogen) if hydrogen > 0 else None
 
     def state(self) -> list[Any]:
         """JSON-able, integers and floats as they are."""
