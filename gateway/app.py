@@ -173,7 +173,7 @@ class GatewayApp:
             self.unrecorded += 1
             self.faults["journal"] = str(error)
             _log.error("journal: %s", error)
-            # A disk that fails stops no alarm: the texts go out, and say that they are not on record (design 2).
+            # A disk that fails stops no alarm: the texts go out, and say that they are not on record.
             self.texts.tell_unrecorded(messages)
             return
         self.faults.pop("journal", None)

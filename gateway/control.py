@@ -80,7 +80,7 @@ async def _answer_line(line: bytes, answer: Answer) -> dict[str, Any]:
         return {"ok": False, "error": "args is a JSON object"}
     try:
         return await answer(request)
-    except Exception as error:  # noqa: BLE001  # the task boundary of one caller: who asks is answered (design 4)
+    except Exception as error:  # noqa: BLE001  # the task boundary of one caller: who asks is answered
         _log.exception("control socket: %s", request.get("command"))
         return {"ok": False, "error": f"{type(error).__name__}: {error}"}
 

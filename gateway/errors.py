@@ -1,4 +1,4 @@
-"""The error tree: each class says what happens next (design 4).
+"""The error tree: each class says what happens next.
 
 ::
 

@@ -1,6 +1,6 @@
 """The words of the product as frozen records: what flows from an instrument to a person.
 
-Sample -> Reading -> Finding -> AlarmEvent -> Message, gathered in an Outcome (design 2, 3).
+Sample -> Reading -> Finding -> AlarmEvent -> Message, gathered in an Outcome.
 Every record is immutable; time is always an `Instant` handed in, never read here.
 """
 
@@ -49,7 +49,7 @@ class Mode(StrEnum):
 
 
 class Fault(StrEnum):
-    """Why a sample carries no usable number: failure is data, with its kind (design 4)."""
+    """Why a sample carries no usable number: failure is data, with its kind."""
 
     SILENT = "silent"  # the device did not answer, or the answer failed its check sum
     BUS_DOWN = "bus down"  # port or socket gone
@@ -113,7 +113,7 @@ class Verdict(StrEnum):
 
 
 class FindingEvent(StrEnum):
-    """The events of a rule (design 7). These are the rule's own, before any deadband, delay or latch."""
+    """The events of a rule. These are the rule's own, before any deadband, delay or latch."""
 
     RAISED = "raised"
     CLEARED = "cleared"
@@ -210,7 +210,7 @@ class Condition:
 
 
 class AlarmState(Enum):
-    """The display states of ISA-18.2 / IEC 62682, lettered as in alarms-and-texts 1.1."""
+    """The display states of ISA-18.2 / IEC 62682, with its letters."""
 
     NORMAL = "A"
     UNACKNOWLEDGED = "B"

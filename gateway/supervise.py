@@ -26,7 +26,7 @@ async def supervise(name: str, task: Callable[[], Awaitable[None]], on_fault: Ca
         except GatewayError as error:
             _log.warning("%s: %s", name, error)
             on_fault(f"{name}: {error}")
-        except Exception as error:  # noqa: BLE001  # the task boundary (design 4)
+        except Exception as error:  # noqa: BLE001  # the task boundary
             _log.exception("%s failed", name)
             on_fault(f"{name}: {type(error).__name__}: {error}")
         await asyncio.sleep(backoff.next_s())

@@ -1,4 +1,4 @@
-"""Recorded series: a CSV of times and values as rows of samples (design 7, "`replay` in and out").
+"""Recorded series: a CSV of times and values as rows of samples: what `replay` reads.
 
 Irregular intervals, duplicate stamps and backward steps are input: they are counted, and a row that is not later than
 the newest keeps the newest row's place on the monotonic axis, so that quality control flags it. A cell that is no

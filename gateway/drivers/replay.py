@@ -1,4 +1,4 @@
-"""The body of `replay`: a recorded series through the gateway's own pipeline, as fast as it goes (design 7).
+"""The body of `replay`: a recorded series through the gateway's own pipeline, as fast as it goes.
 
 stdout is JSON Lines ordered by time: the proven events of the rules, then one summary. Nothing is printed until the
 whole file has been read, so a malformed one leaves nothing half-done. No port, secret or certificate is opened.
