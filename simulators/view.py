@@ -152,7 +152,7 @@ class View:
 def _limit(rule: Rule) -> str:
     if rule.factor is not None:
         if rule.baseline is None or rule.baseline.value is None:
-            return ""
+            return "cannot tell: no baseline"
         limit, duration = rule.factor * rule.baseline.value, f" for {rule.duration_us / 60e6:g} min"
     else:
         limit, duration = rule.limit or 0.0, ""

@@ -66,3 +66,12 @@ def test_the_picture_loads_nothing(tmp_path: Path) -> None:
         assert "lv-slug-flow" in svg
         assert "@font-face" not in svg
         assert 'url("' not in svg
+
+
+def test_a_rule_without_its_baseline_says_that_it_cannot_tell() -> None:
+    """An empty cell would read as "no limit here"; the suspended solids of the example have no baseline yet."""
+    out = io.StringIO()
+    console = Console(file=out, width=100)
+    console.print(busy(console).picture())
+    (row,) = [line for line in out.getvalue().splitlines() if line.strip().startswith("tss ")]
+    assert row.rstrip().endswith("cannot tell: no baseline")
