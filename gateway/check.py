@@ -1,4 +1,4 @@
-"""The body of `check`: every mistake of a site file at once, or its warnings and what the gateway would do."""
+"""The body of `check`: every mistake of a site file or an ordinance pack at once, or what the gateway makes of it."""
 
 import json
 from collections.abc import Iterator, Sequence
@@ -6,10 +6,13 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, TextIO
 
+from gateway.check_pack import check_pack, is_pack
+from gateway.check_words import print_notes, print_readings, print_table, readings_chosen, test_of
 from gateway.config import Loaded, read
 from gateway.drivers.profile import Register
 from gateway.errors import ConfigError, Problem
-from gateway.site import Rule, Site
+from gateway.rules.pack import Pack
+from gateway.site import Rule, Site, Term
 
 __all__ = ["WireRead", "run_check", "wire_reads"]
 
@@ -34,7 +37,12 @@ class WireRead:
 
 
 def run_check(site: Path, *, as_json: bool, out: TextIO) -> int:
-    """Check one site file. Exit status 0 with warnings and a summary, or 78 with every mistake."""
+    """Check one site file, or an ordinance pack by itself: a file with [pack].
+
+    Exit status 0 with warnings and a summary, or 78 with every mistake.
+    """
+    if is_pack(site):
+        return check_pack(site, as_json=as_json, out=out)
     try:
         loaded = read(site)
         errors: Sequence[Problem] = loaded.errors
@@ -88,24 +96,31 @@ def _as_data(loaded: Loaded | None, errors: Sequence[Problem]) -> dict[str, Any]
     return data | {
         "site": site.id,
         "config_hash": site.config_hash,
-        "packs": [{"id": p.id, "version": p.version, "hash": p.hash, "note": p.note} for p in loaded.packs],
+        "packs": [_pack_data(pack) for pack in loaded.packs],
         "channels": [
             {"channel": c.name, "quantity": c.quantity, "unit": c.unit, "poll_s": c.poll_us / 1e6}
             for c in site.channels.values()
         ],
         "reads": [asdict(wire) for wire in wire_reads(loaded)],
-        "rules": [
-            {"rule": r.id, "alarm": r.alarm, "clause": r.clause, "channel": r.channel, "test": _test(r)}
-            for r in site.rules
-        ],
-        "readings_chosen": [
-            {"rule": rule.id, "reading": rule.reading, "approved_by": rule.reading_approved_by or None}
-            for pack in loaded.packs
-            for rule in pack.rules
-        ],
+        "rules": [_rule_data(rule) for rule in site.rules],
+        "readings_chosen": readings_chosen(rule for pack in loaded.packs for rule in pack.rules),
         "unbound": dict(loaded.unbound),
-        "not_judged_yet": [asdict(pending) for pack in loaded.packs for pending in pack.pending],
+        "law_notes": [asdict(note) for note in site.law_notes],
     }
+
+
+def _rule_data(rule: Rule) -> dict[str, Any]:
+    return {
+        "rule": rule.id, "alarm": rule.alarm, "clause": rule.clause, "channel": rule.channel, "test": test_of(rule),
+        "notes": list(rule.notes), "terms": [asdict(term) for term in rule.terms],
+    }  # fmt: skip
+
+
+def _pack_data(pack: Pack) -> dict[str, Any]:
+    return {
+        "id": pack.id, "version": pack.version, "hash": pack.hash, "note": pack.note, "jurisdiction": pack.jurisdiction,
+        "effective": None if pack.effective is None else pack.effective.isoformat(),
+    }  # fmt: skip
 
 
 def _print_errors(site: Path, errors: Sequence[Problem], out: TextIO) -> None:
@@ -125,7 +140,10 @@ def _print_summary(path: Path, loaded: Loaded, out: TextIO) -> None:
         f"\n{site.name} ({site.id}), {site.discharger}; times in {site.time_zone}\n"
     )
     _print_reads(loaded, out)
-    _print_rules(site, loaded, out)
+    _print_packs(loaded, out)
+    _print_rules(site, out)
+    print_readings(readings_chosen(rule for pack in loaded.packs for rule in pack.rules), out)
+    print_notes(site.law_notes, out)
 
 
 def _print_reads(loaded: Loaded, out: TextIO) -> None:
@@ -142,41 +160,36 @@ def _print_reads(loaded: Loaded, out: TextIO) -> None:
         )
         for wire in wire_reads(loaded)
     ]
-    _print_table(rows, out)
+    print_table(rows, out)
 
 
-def _print_rules(site: Site, loaded: Loaded, out: TextIO) -> None:
-    out.write("\nRules\n")
-    _print_table([(rule.alarm, rule.clause, rule.channel, _test(rule)) for rule in site.rules], out)
-    pending = [(p.id, p.clause, p.title) for pack in loaded.packs for p in pack.pending]
-    if not pending:
+def _print_packs(loaded: Loaded, out: TextIO) -> None:
+    if not loaded.packs:
         return
-    out.write("\nNamed by the ordinances, not judged yet\n")
-    by_title: dict[tuple[str, str], list[str]] = {}
-    for rule, clause, title in pending:
-        by_title.setdefault((clause, title), []).append(rule)
-    _print_table(
+    out.write("\nOrdinances\n")
+    print_table(
         [
-            (rules[0] if len(rules) == 1 else f"{rules[0]} and {len(rules) - 1} more", *key)
-            for key, rules in by_title.items()
+            (
+                pack.id,
+                f"version {pack.version}",
+                "no date given" if pack.effective is None else f"in force from {pack.effective.isoformat()}",
+                pack.name,
+            )
+            for pack in loaded.packs
         ],
         out,
     )
 
 
-def _test(rule: Rule) -> str:
-    threshold = f"{rule.limit:g} {rule.unit}" if rule.limit is not None else f"{rule.factor:g} x baseline"
-    if rule.factor is not None:
-        value = rule.baseline.value if rule.baseline is not None else None
-        threshold += f" of {value:g} {rule.unit}" if value is not None else " (none in force)"
-    if rule.kind == "slug":
-        word = "longer than" if rule.strict_duration else "for at least"
-        return f"{rule.comparison} {threshold}, {word} {rule.duration_us / 60e6:g} min"
-    return f"{rule.comparison} {threshold}, {rule.confirm} samples in a row"
+def _print_rules(site: Site, out: TextIO) -> None:
+    out.write("\nRules\n")
+    print_table([(rule.alarm, rule.clause, rule.channel, test_of(rule)) for rule in site.rules], out)
+    changed = [(rule.alarm, note) for rule in site.rules for note in (*rule.notes, *map(_term, rule.terms))]
+    if changed:
+        out.write("\nNot as printed in the ordinance\n")
+        print_table(changed, out)
 
 
-def _print_table(rows: Sequence[tuple[str, ...]], out: TextIO) -> None:
-    widths = [max(len(cell) for cell in column) for column in zip(*rows, strict=True)]
-    for row in rows:
-        cells = [cell.ljust(width) for cell, width in zip(row, widths, strict=True)]
-        out.write(f"  {'  '.join(cells).rstrip()}\n")
+def _term(term: Term) -> str:
+    limit = "the rule is suspended" if term.limit is None else f"limit {term.limit:g}"
+    return f"{term.kind}, {limit}: {term.reference}, approved by {term.approved_by}"

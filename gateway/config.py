@@ -1,286 +1,24 @@
-"""The site file: what may stand in it, and how it becomes a `Site`. The only module that knows pydantic.
+"""From a site file to a `Site`: read, checked and put together, with every mistake in one go.
 
-Every mistake is found in one go, each with its dotted path and its line. Shapes are checked here (unknown keys, missing
-keys, units that cannot be read); what the values mean to each other is checked by `site_build`.
+Each mistake has its dotted path and its line.
 """
 
 from collections.abc import Mapping
-from copy import deepcopy
 from dataclasses import dataclass
 from datetime import UTC, date, datetime
 from pathlib import Path
-from typing import Annotated, Any, Literal
-
-from pydantic import (
-    BaseModel,
-    BeforeValidator,
-    ConfigDict,
-    Field,
-    PlainValidator,
-    TypeAdapter,
-    ValidationError,
-    WithJsonSchema,
-)
 
 from gateway.clock import SystemClock
-from gateway.config_files import DeviceProfile, Source, load_packs, load_profiles, read_toml
-from gateway.config_mistakes import ANY_SITE, known_keys, prune, reworded
-from gateway.config_words import parse_rate, parse_span, said
+from gateway.config_files import DeviceProfile, load_packs, load_profiles, read_toml
+from gateway.config_shape import json_schema, validated
 from gateway.errors import ConfigError, Problem
 from gateway.problems import Problems
 from gateway.rules.pack import Pack
 from gateway.site import Site
 from gateway.site_advice import advise
 from gateway.site_build import build_site
-from gateway.toml_lines import Path as KeyPath
-from gateway.units import parse_duration_us, parse_quantity
 
-__all__ = ["Loaded", "SiteFile", "json_schema", "load", "read"]
-
-_QUANTITY_PATTERN = r"^\s*[+-]?[0-9.]+([eE][+-]?[0-9]+)?\s*\S+\s*$"
-
-
-def _text_of(kind: str, example: str) -> WithJsonSchema:
-    return WithJsonSchema({"type": "string", "pattern": _QUANTITY_PATTERN, "examples": [example], "description": kind})
-
-
-Duration = Annotated[int, BeforeValidator(said(parse_duration_us, "15 min")), _text_of("a duration", "15 min")]
-Quantity = Annotated[
-    tuple[float, str], PlainValidator(said(parse_quantity, "10 gpm")), _text_of("a quantity", "10 gpm")
-]
-Rate = Annotated[tuple[float, str], PlainValidator(said(parse_rate, "0.5 pH/min")), _text_of("a rate", "0.5 pH/min")]
-SpanText = Annotated[
-    tuple[tuple[float, str] | None, tuple[float, str] | None],
-    PlainValidator(parse_span),
-    WithJsonSchema(
-        {
-            "description": 'lowest and highest, as ["0 pH", "14 pH"]; one side may be left open as { high = "14 pH" }',
-            "oneOf": [
-                {"type": "array", "items": {"type": "string"}, "minItems": 2, "maxItems": 2},
-                {
-                    "type": "object",
-                    "properties": {"low": {"type": "string"}, "high": {"type": "string"}},
-                    "additionalProperties": False,
-                    "minProperties": 1,
-                },
-            ],
-        }
-    ),
-]
-Number = Annotated[float, Field(allow_inf_nan=False)]
-Word = Annotated[str, Field(pattern=r"\S")]
-SeverityWord = Literal["notice", "warning", "high", "critical"]
-BusKind = Literal["modbus-rtu", "modbus-tcp", "replay"]
-Day = Annotated[date, WithJsonSchema({"type": "string", "format": "date"})]
-
-
-class Table(BaseModel):
-    """Any table of the site file: unknown keys are errors, and nothing is coerced."""
-
-    model_config = ConfigDict(strict=True, extra="forbid", frozen=True, use_attribute_docstrings=True)
-
-
-class SiteTable(Table):
-    """[site]: who is watched, where, under which law."""
-
-    id: Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9-]*$")]
-    """Short name, used in MQTT topics: lower-case letters, digits and hyphens."""
-    name: Word
-    """Where it is, as people call it."""
-    discharger: Word
-    """Whose discharge it is."""
-    time_zone: Word
-    """IANA name, as America/New_York: for calendar days in reports and texts."""
-    ordinances: list[Word]
-    """Shipped packs by name, or files of your own: "./my-town.toml", relative to this file."""
-
-
-class BusTable(Table):
-    """[buses.NAME]: one port."""
-
-    kind: BusKind
-    port: str = ""
-    """Serial port; a /dev/serial/by-path name stays the same after a restart, ttyUSB0 does not."""
-    baud: Annotated[int, Field(ge=300, le=921_600)] = 9600
-    parity: Literal["N", "E", "O"] = "N"
-    stop_bits: Literal[1, 2] = 1
-    host: str = ""
-    tcp_port: Annotated[int, Field(ge=1, le=65_535)] = 502
-    file: str = ""
-    """For kind "replay": the recorded series."""
-
-
-class DeviceTable(Table):
-    """[devices.NAME]: one instrument. Any field of its profile can be overridden here."""
-
-    model_config = ConfigDict(extra="allow")
-
-    bus: Word
-    unit: Annotated[int, Field(ge=0, le=255)]
-    """Modbus unit address."""
-    profile: Word
-    """A shipped device profile, or a file of your own: "./my-probe.toml"."""
-    timeout: Duration | None = None
-    retries: Annotated[int, Field(ge=0, le=5)] = 1
-
-
-class CalibrationTable(Table):
-    """The technician's correction: value x gain + offset, in the channel's unit."""
-
-    gain: Number = 1.0
-    offset: Quantity | None = None
-
-
-class PrimaryTable(Table):
-    """The flume or weir that turns the level into flow."""
-
-    kind: Literal["parshall", "v-notch"]
-    throat: Quantity | None = None
-    """Parshall: throat width."""
-    angle: Quantity | None = None
-    """V-notch: full angle."""
-    head_offset: Quantity | None = None
-    """Added to the level to give the head above the throat floor or the vertex."""
-
-
-class ScaleTable(Table):
-    """A transmitter's range: the input at both ends and what it means."""
-
-    input: Annotated[list[Quantity], Field(min_length=2, max_length=2)]
-    output: Annotated[list[Quantity], Field(min_length=2, max_length=2)]
-
-
-class ChannelTable(Table):
-    """[channels.NAME]: one measured quantity at one place."""
-
-    quantity: Word
-    unit: str | None = None
-    """The unit people see and spans are in; may be left out where the quantity has only one."""
-    label: str = ""
-    place: Literal["manhole", "influent", "elsewhere"] = "manhole"
-    """Where it is measured: influent is the treatment works'; elsewhere is judged by no rule."""
-    device: str | None = None
-    point: str | None = None
-    """Which of the device profile's points."""
-    source_unit: str | None = None
-    """The unit the device is set to send, where its profile does not say."""
-    conversion: Literal["water-column"] | None = None
-    """Turns gauge pressure into the height of water that makes it."""
-    scale: ScaleTable | None = None
-    """Turns 4 to 20 mA (or volts) into the quantity."""
-    calibration: CalibrationTable | None = None
-    derived_from: Annotated[str | None, Field(alias="from")] = None
-    """The level channel this flow is computed from."""
-    primary: PrimaryTable | None = None
-    poll: Duration | None = None
-    """How often it is read; 15 s unless stated."""
-    hold: Duration | None = None
-    """How long the last valid sample speaks; 2.5 polls unless stated."""
-    stale_after: Duration | None = None
-    """After how long without a valid sample the sensor is in fault; the hold unless stated."""
-    fail_span: SpanText | None = None
-    """Outside it the instrument is wrong."""
-    suspect_span: SpanText | None = None
-    """Outside it the reading is doubtful."""
-    sentinels: list[Number] = []
-    """Numbers by which the device says "no value", as it sends them."""
-    spike: Quantity | None = None
-    rate: Rate | None = None
-    flat_after: Duration | None = None
-    flat_fail_after: Duration | None = None
-    flat_tolerance: Quantity | None = None
-    uncertainty: Quantity | None = None
-
-
-class DischargingTable(Table):
-    """[discharging]: how the gateway knows that the user is discharging and the probes are wet."""
-
-    flow: str | None = None
-    above: Quantity | None = None
-    level: str | None = None
-    probe_at: Quantity | None = None
-    """The level at which the lowest probe is in the discharge."""
-    on_delay: Duration | None = None
-    off_delay: Duration | None = None
-    applies_to: list[str] | None = None
-    """Channels that do not count while dry; every one in the liquid unless stated."""
-
-
-class BaselineTable(Table):
-    """[baselines.CHANNEL]: what is normal there, a signed choice."""
-
-    mode: Literal["declared", "operating", "literal-24h"]
-    value: Quantity | None = None
-    approved_by: str = ""
-    approved_on: Day | None = None
-
-
-class WaiverTable(Table):
-    """[[waivers]]: a dated, signed, expiring permission."""
-
-    rule: Word
-    approved_by: Word
-    reason: Word
-    valid_from: Day
-    valid_until: Day
-
-
-class ContactTable(Table):
-    """[contacts.NAME]: one person who is told."""
-
-    name: Word
-    phone: str = ""
-    notify: Annotated[list[str], Field(min_length=1)]
-    from_severity: SeverityWord = "warning"
-    language: Literal["en"] = "en"
-
-
-class PartTable(Table):
-    """[notify.NAME] or [sinks.NAME]: its kind (the table's own name unless stated) and that kind's options."""
-
-    model_config = ConfigDict(extra="allow")
-
-    kind: str | None = None
-
-
-class AlarmTable(Table):
-    """[alarms."RULE"]: how an alarm behaves for people; never what the rule records."""
-
-    severity: SeverityWord | None = None
-    enabled: bool | None = None
-    on_delay: Duration | None = None
-    off_delay: Duration | None = None
-    deadband: Quantity | None = None
-    latching: bool | None = None
-    ack_required: bool | None = None
-    realarm: Duration | None = None
-    shelvable: bool | None = None
-    max_shelve: Duration | None = None
-    suppressed_by: list[str] | None = None
-
-
-class JournalTable(Table):
-    """[journal]: how the record is kept."""
-
-    commit_every: Duration | None = None
-    """Readings are committed at least this often; "0 s" commits every poll. 10 s unless stated."""
-
-
-class SiteFile(Table):
-    """A Manhole Gateway site."""
-
-    site: SiteTable
-    buses: dict[str, BusTable] = {}
-    devices: dict[str, DeviceTable] = {}
-    channels: dict[str, ChannelTable] = {}
-    discharging: DischargingTable | None = None
-    baselines: dict[str, BaselineTable] = {}
-    waivers: list[WaiverTable] = []
-    contacts: dict[str, ContactTable] = {}
-    notify: dict[str, PartTable] = {}
-    sinks: dict[str, PartTable] = {}
-    alarms: dict[str, AlarmTable] = {}
-    journal: JournalTable = JournalTable()
+__all__ = ["Loaded", "json_schema", "load", "read"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -290,7 +28,7 @@ class Loaded:
     site: Site | None
     errors: tuple[Problem, ...]
     warnings: tuple[Problem, ...]
-    packs: tuple[Pack, ...]
+    packs: tuple[Pack, ...]  # as this site takes them: its answers and its stricter numbers included
     profiles: Mapping[str, DeviceProfile]  # by device
     unbound: Mapping[str, str]  # rule id -> why no channel feeds it
 
@@ -314,7 +52,7 @@ def read(path: Path, *, for_replay: bool = False, today: date | None = None) -> 
     """
     source = read_toml(path)
     problems = Problems(source.name, source.lines)
-    tree = _validate(source, problems)
+    tree = validated(source, problems)
     packs, pack_problems = load_packs(path, tree.site.ordinances, problems)
     packs_sound = len(packs) == len(tree.site.ordinances) and not any(found.errors for found in pack_problems)
     profiles = load_profiles(path, tree.devices, problems)
@@ -332,21 +70,15 @@ def read(path: Path, *, for_replay: bool = False, today: date | None = None) -> 
     every = [problems, *pack_problems]
     errors = tuple(e for found in every for e in sorted(found.errors, key=_line))
     if not errors:
-        advise(built.site, packs.values(), profiles, built.unbound, problems, for_replay=for_replay)
+        advise(built, profiles, problems, for_replay=for_replay)
     return Loaded(
         site=None if errors else built.site,
         errors=errors,
         warnings=tuple(w for found in every for w in sorted(found.warnings, key=_line)),
-        packs=tuple(packs.values()),
+        packs=tuple(built.packs.values()),
         profiles=profiles,
         unbound=built.unbound,
     )
-
-
-def json_schema() -> dict[str, Any]:
-    """The JSON Schema of a site file, for editors."""
-    schema = TypeAdapter(SiteFile).json_schema(by_alias=True)
-    return {"$schema": "https://json-schema.org/draft/2020-12/schema", **schema}
 
 
 def _line(problem: Problem) -> int:
@@ -356,24 +88,3 @@ def _line(problem: Problem) -> int:
 def _today() -> date | None:
     now = SystemClock().now()
     return datetime.fromtimestamp(now.utc_us / 1e6, UTC).date() if now.synced else None
-
-
-def _validate(source: Source, problems: Problems) -> SiteFile:
-    """The tree of the file without what is wrong in it, which goes to `problems`."""
-    content = deepcopy(dict(source.content))
-    told: list[KeyPath] = []
-    for _ in range(_ROUNDS):
-        try:
-            return SiteFile.model_validate(content)
-        except ValidationError as error:
-            mistakes = [(tuple(e["loc"]), dict(e)) for e in error.errors(include_url=False)]
-        for path, mistake in mistakes:
-            if not any(path[: len(other)] == other or other[: len(path)] == path for other in told):
-                problems.error(path, reworded(mistake, known_keys(SiteFile, path[:-1])))
-            told.append(path)
-        for path, mistake in mistakes:
-            prune(content, path, missing=mistake["type"] == "missing")
-    return SiteFile.model_validate({"site": ANY_SITE})
-
-
-_ROUNDS = 8  # a wrong list item makes its list missing, which makes its table missing: three suffice

@@ -11,7 +11,7 @@ from gateway.model import Severity
 
 __all__ = [
     "Span", "Conversion", "Primary", "Channel", "Witness", "Discharging", "Baseline", "Term", "TownFlow", "Rule",
-    "AlarmPolicy", "Contact", "Waiver", "Bus", "Device", "Part", "Site",
+    "AlarmPolicy", "Contact", "Bus", "Device", "Part", "LawNote", "Site",
 ]  # fmt: skip
 
 
@@ -111,7 +111,11 @@ class Discharging:
 
 @dataclass(frozen=True, slots=True)
 class Baseline:
-    """A signed, per-site choice of what is normal for one channel. Mode `declared` carries its value in `unit`."""
+    """A signed, per-site choice of what is normal for one channel. Mode `declared` carries its value in `unit`.
+
+    In a computed mode `value` is the number declared beside it, for comparison; a Rule's own copy has it only where it
+    is in force, that is, None in a computed mode.
+    """
 
     id: str
     channel: str
@@ -132,6 +136,7 @@ class Term:
 
     `kind` is `waiver`, `agreement` or `permit`. A waiver or agreement replaces the limit it names (`limit` None: the
     rule is suspended, recorded and not alarmed); a permit counts only where it is more stringent than the ordinance.
+    The site file gives local days: `until_utc_us` is the first moment after the last of them.
     """
 
     kind: str
@@ -158,7 +163,9 @@ class Rule:
 
     `kind` is `limit` (instant, confirmed by `confirm` consecutive valid samples), `slug` (run-length: longer than
     `duration_us`, or at least that long when not `strict_duration`), `average` (over `window`), `volume` (gal per
-    local day), `share` (of the town's flow) or `excursion` (minutes outside per calendar month, and per excursion).
+    local day), `share` (of the town's flow) or `excursion` (minutes outside `inside`: in a calendar month when `window`
+    is `month`, at once when it is `excursion`). Volumes are counted in gal whatever the flow's unit, so `to_unit` of
+    `volume` and `share` rules takes the flow to gpm.
     `comparison` is `>`, `>=`, `<` or `<=` and says when the value exceeds. The threshold is `limit`, or `factor` x the
     baseline when `factor` is set; no baseline in force means not evaluable. `to_unit` takes the channel's unit to
     `unit`. `id` is the pack's; `alarm` is `id`, or `id.channel` where the rule judges several channels of the site.
@@ -200,6 +207,13 @@ class Rule:
     terms: tuple["Term", ...] = ()
     trc: float | None = None  # technical review criterion: 1.4 BOD, TSS, FOG; 1.2 others; None for pH (domain 2)
     jurisdiction: str = "local"  # `federal` limits are never relaxed
+    inside: Span | None = None  # excursions: where the value belongs, in the channel's unit; `unit` is then minutes
+    notes: tuple[str, ...] = ()  # what the site file changed of the pack's numbers, for findings and reports
+    reading: str = ""  # how an unclear place of the law was read
+    reading_approved_on: str = ""  # ISO date
+    exceptions: str = ""  # who may allow what, in our words
+    effective: str = ""  # ISO date, where the pack gives one
+    tell: tuple[str, ...] = ()  # contacts by role
 
 
 @dataclass(frozen=True, slots=True)
@@ -233,17 +247,6 @@ class Contact:
     phone: str = ""
     from_severity: Severity = Severity.WARNING
     language: str = "en"
-
-
-@dataclass(frozen=True, slots=True)
-class Waiver:
-    """A dated, signed, expiring permission (ordinances 1.1, LV-PH2). Judged by the next issue of the rules."""
-
-    rule: str
-    approved_by: str
-    reason: str
-    valid_from: str
-    valid_until: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -284,6 +287,19 @@ class Part:
 
 
 @dataclass(frozen=True, slots=True)
+class LawNote:
+    """A place where an ordinance contradicts itself or leaves something open, told and never silently mended.
+
+    `rules` are the ids of the rules it bears on; none when it bears on the ordinance as a whole.
+    """
+
+    pack: str
+    clause: str
+    text: str
+    rules: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class Site:
     """Everything one gateway needs to know, checked."""
 
@@ -303,7 +319,7 @@ class Site:
     baselines: Mapping[str, Baseline]
     config_hash: str
     commit_every_us: int = 10_000_000
-    waivers: tuple[Waiver, ...] = ()
     town_flow: TownFlow | None = None
     nondetect: str = "half"  # what a less-than result counts for in an average: `zero`, `half` or `limit`
-    unbound_rules: tuple[str, ...] = ()  # rules of the packs that no channel of this site can feed
+    unbound_rules: tuple[str, ...] = ()  # rules of the packs that judge nothing at this site
+    law_notes: tuple[LawNote, ...] = ()  # what the ordinances leave open, for reports

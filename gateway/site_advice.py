@@ -1,13 +1,16 @@
 """What a technician would want to be told of a site that is sound but odd: the warnings of `check`."""
 
 import re
-from collections.abc import Collection, Mapping
+from collections.abc import Iterator, Mapping
 
 from gateway.config_files import DeviceProfile
 from gateway.drivers.plan import plan
 from gateway.problems import Problems
-from gateway.rules.pack import Pack
+from gateway.signals.flow import rating
+from gateway.signals.pipe import CAPACITY_MARGIN
 from gateway.site import Channel, Rule, Site
+from gateway.site_build import Built
+from gateway.units import conversion
 
 __all__ = ["advise"]
 
@@ -17,19 +20,28 @@ _MAX_CHANNELS = 200  # one gateway serves one cabinet
 
 
 def advise(
-    site: Site,
-    packs: Collection[Pack],
+    built: Built,
     profiles: Mapping[str, DeviceProfile],
-    unbound: Mapping[str, str],
     problems: Problems,
     *,
     for_replay: bool,
 ) -> None:
     """Add warnings for one sound site. A replay is spared those about ports, people and instruments."""
+    site = built.site
     for rule in site.rules:
-        _testable(rule, site.channels[rule.channel], problems)
-    for rule_id, reason in unbound.items():
-        problems.warning(("site", "ordinances"), f"{rule_id} judges nothing here: {reason}")
+        if not rule.laboratory and rule.kind in ("limit", "slug", "average"):
+            _testable(rule, site, problems)
+        if rule.kind == "share" and site.town_flow is None:
+            problems.warning(
+                ("town_flow",),
+                f"is missing, so {rule.alarm} will answer: cannot tell; give the town's flow and its source",
+            )
+    if built.pipe_gpm is not None:
+        _fits_the_pipe(site, built.pipe_gpm, problems)
+    chosen = {rule.id for pack in built.packs.values() for rule in pack.rules if rule.idle or not rule.enabled}
+    for rule_id, reason in built.unbound.items():
+        if rule_id not in chosen:
+            problems.warning(("site", "ordinances"), f"{rule_id} judges nothing here: {reason}")
     if for_replay:
         return
     for bus in site.buses.values():
@@ -39,7 +51,7 @@ def advise(
                 f"{bus.port} may be another adapter after a restart; take its name under /dev/serial/by-path",
             )
     _sources(site, profiles, problems)
-    _people(site, packs, problems)
+    _people(site, problems)
     for sink in site.sinks:
         host = sink.options.get("host", "localhost")
         if sink.kind == "mqtt" and host not in _LOOPBACK and not sink.options.get("tls"):
@@ -48,32 +60,79 @@ def advise(
             )
 
 
-def _testable(rule: Rule, channel: Channel, problems: Problems) -> None:
+def _testable(rule: Rule, site: Site, problems: Problems) -> None:
     """A threshold the channel can never be read beyond makes the rule untestable (ordinances 1.3.3 h)."""
-    threshold = rule.limit
-    if threshold is None and rule.baseline is None:
+    channel = site.channels[rule.channel]
+    if rule.factor is not None and rule.baseline is None:
         problems.warning(
             ("channels", channel.name), f"has no baseline in force, so {rule.alarm} will answer: cannot tell"
         )
-    if threshold is None and rule.factor is not None and rule.baseline is not None and rule.baseline.value is not None:
-        threshold = rule.factor * rule.baseline.value
+    threshold = _threshold(rule, site)
     if threshold is None:
         return
     upward = rule.comparison.startswith(">")
-    for name in ("fail_span", "suspect_span"):
-        span = getattr(channel, name)
-        bound = span.high if upward else span.low
-        if bound is None:
-            continue
+    of_baseline = f" ({rule.factor:g} x baseline)" if rule.factor is not None else ""
+    asks = f"{rule.alarm} asks for {rule.comparison} {threshold:g} {rule.unit}{of_baseline}"
+    for key, bound, trusted in _ends(channel, upward=upward):
         end = rule.to_unit(bound)
         if (threshold >= end) if upward else (threshold <= end):
-            of_baseline = f" ({rule.factor:g} x baseline)" if rule.factor is not None else ""
-            problems.warning(
-                ("channels", channel.name, name),
-                f"ends at {end:g} {rule.unit}, but {rule.alarm} asks for {rule.comparison} {threshold:g} {rule.unit}"
-                f"{of_baseline}: no trusted reading can show it",
-            )
+            why = "no trusted reading can show it" if trusted else "a saturated reading cannot show it"
+            problems.warning(("channels", channel.name, key), f"ends at {end:.6g} {rule.unit}, but {asks}: {why}")
             return
+
+
+def _ends(channel: Channel, *, upward: bool) -> Iterator[tuple[str, float, bool]]:
+    """Where a channel's readings end, in its unit: its spans, its full scale, and its primary device's range."""
+    for key in ("fail_span", "suspect_span"):
+        span = getattr(channel, key)
+        bound = span.high if upward else span.low
+        if bound is not None:
+            yield key, bound, True
+    if not upward:
+        return
+    if channel.full_scale is not None:
+        yield "full_scale", channel.full_scale, False
+    if channel.primary is not None:
+        device = rating(channel.primary)
+        yield "primary", conversion("cfs", channel.unit)(device.flow_cfs(device.h_max_ft)), True
+
+
+def _threshold(rule: Rule, site: Site) -> float | None:
+    """What must be exceeded, in the rule's unit; of a computed baseline the number declared beside it has to do."""
+    if rule.factor is None:
+        return rule.limit
+    if rule.baseline is None:
+        return None
+    value = rule.baseline.value
+    if value is None:
+        declared = site.baselines[rule.channel]
+        value = None if declared.value is None else conversion(declared.unit, rule.unit)(declared.value)
+    floor = rule.baseline.floor
+    return None if value is None else rule.factor * max(value, floor or value)
+
+
+def _fits_the_pipe(site: Site, pipe_gpm: float, problems: Problems) -> None:
+    """More than a pipe can carry is a surcharge or a fault, not a flow (ordinances 1.3.3 i)."""
+    most_gpm = CAPACITY_MARGIN * pipe_gpm
+    holds = f"the pipe carries {pipe_gpm:.4g} gpm when full, and no more than {CAPACITY_MARGIN:g} times that"
+    for channel in site.channels.values():
+        high = channel.suspect_span.high
+        if channel.quantity != "flow" or high is None:
+            continue
+        high_gpm = conversion(channel.unit, "gpm")(high)
+        if high_gpm > most_gpm:
+            problems.warning(
+                ("channels", channel.name, "suspect_span"), f"trusts readings up to {high_gpm:.4g} gpm, but {holds}"
+            )
+    for rule in site.rules:
+        if rule.quantity != "flow" or rule.kind not in ("limit", "slug"):
+            continue
+        threshold = _threshold(rule, site)
+        if threshold is None:
+            continue
+        threshold_gpm = conversion(rule.unit, "gpm")(threshold)
+        if threshold_gpm > most_gpm:
+            problems.warning(("pipe",), f"{rule.alarm} asks for {rule.comparison} {threshold_gpm:.4g} gpm, but {holds}")
 
 
 def _sources(site: Site, profiles: Mapping[str, DeviceProfile], problems: Problems) -> None:
@@ -103,11 +162,11 @@ def _sources(site: Site, profiles: Mapping[str, DeviceProfile], problems: Proble
         problems.warning(("devices", name), "is read by no channel")
 
 
-def _people(site: Site, packs: Collection[Pack], problems: Problems) -> None:
+def _people(site: Site, problems: Problems) -> None:
     if not site.contacts:
         problems.warning(("contacts",), "nobody is told of any alarm")
         return
     present = {contact.id for contact in site.contacts}
-    wanted = {role for pack in packs for rule in pack.rules for role in rule.tell}
+    wanted = {role for rule in site.rules for role in rule.tell}
     for role in sorted(wanted - present):
         problems.warning(("contacts",), f"the ordinance wants the {role} told; there is no [contacts.{role}]")

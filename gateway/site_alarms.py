@@ -12,7 +12,7 @@ from gateway.spelling import did_you_mean
 from gateway.toml_lines import Path
 
 if TYPE_CHECKING:
-    from gateway.config import AlarmTable
+    from gateway.config_shape import AlarmTable
 
 __all__ = ["build_alarms", "sensor_alarm"]
 
@@ -23,6 +23,8 @@ _MINUTE_US = 60_000_000
 _DEADBAND_PH = 0.1
 _DEADBAND_SHARE = {"temperature": 0.01}
 _DEADBAND_SHARE_ELSE = 0.05
+# Judged over a period or result by result: they neither flutter nor need a deadband.
+_COUNTED = ("average", "volume", "share", "excursion")
 
 
 def sensor_alarm(channel: str) -> str:
@@ -44,7 +46,7 @@ def build_alarms(
     `known_rules` are the ids of all rules of the packs, bound or not: their tables are no mistake, only idle. A name
     nobody knows is a mistake only if the rules and channels are `complete`, that is, without mistakes themselves.
     """
-    policies = {rule.alarm: _rule_policy(rule, channels[rule.channel].quantity) for rule in rules}
+    policies = {rule.alarm: _rule_policy(rule) for rule in rules}
     units = {rule.alarm: rule.unit for rule in rules}
     for name, channel in channels.items():
         alarm = sensor_alarm(name)
@@ -67,12 +69,14 @@ def build_alarms(
     return policies
 
 
-def _rule_policy(rule: Rule, quantity: str) -> AlarmPolicy:
+def _rule_policy(rule: Rule) -> AlarmPolicy:
+    if rule.laboratory or rule.kind in _COUNTED:
+        return AlarmPolicy(rule.alarm, rule.severity)
     threshold = rule.limit
     if threshold is None and rule.factor is not None and rule.baseline is not None and rule.baseline.value is not None:
         threshold = rule.factor * rule.baseline.value
-    share = _DEADBAND_SHARE.get(quantity, _DEADBAND_SHARE_ELSE)
-    deadband = _DEADBAND_PH if quantity == "pH" else share * abs(threshold or 0.0)
+    share = _DEADBAND_SHARE.get(rule.quantity, _DEADBAND_SHARE_ELSE)
+    deadband = _DEADBAND_PH if rule.quantity == "pH" else share * abs(threshold or 0.0)
     return AlarmPolicy(rule.alarm, rule.severity, off_delay_us=_MINUTE_US, deadband=deadband)
 
 

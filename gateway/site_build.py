@@ -10,17 +10,21 @@ from zoneinfo import ZoneInfo
 from gateway.config_files import DeviceProfile
 from gateway.content_hash import content_hash
 from gateway.problems import Problems
-from gateway.rules.pack import Pack, bind
-from gateway.site import Baseline, Channel, Discharging, Site, Waiver, Witness
+from gateway.rules.pack import Pack
+from gateway.rules.pack_bind import LABORATORY, bind
+from gateway.signals.pipe import MANNING_N, full_pipe_gpm
+from gateway.site import Channel, Discharging, Site, TownFlow, Witness
 from gateway.site_alarms import build_alarms
+from gateway.site_baselines import build_baselines
 from gateway.site_channels import IN_THE_LIQUID, build_channels, convert
 from gateway.site_parts import build_buses, build_contacts, build_devices, build_parts
+from gateway.site_rules import as_the_site_takes_them
+from gateway.site_terms import with_terms
 from gateway.spelling import did_you_mean
 from gateway.toml_lines import Path
-from gateway.units import conversion
 
 if TYPE_CHECKING:
-    from gateway.config import BaselineTable, SiteFile
+    from gateway.config_shape import SiteFile
 
 __all__ = ["Built", "build_site"]
 
@@ -31,10 +35,15 @@ _COMMIT_EVERY_US = 10_000_000
 
 @dataclass(frozen=True, slots=True)
 class Built:
-    """The site, sound only if `problems` stayed empty, and why some rules of its packs judge nothing here."""
+    """The site, sound only if `problems` stayed empty, its packs as it takes them, and why some rules judge nothing.
+
+    `pipe_gpm` is what the sewer at the flow meter carries when full, None when the file does not describe it.
+    """
 
     site: Site
+    packs: Mapping[str, Pack]
     unbound: Mapping[str, str]
+    pipe_gpm: float | None
 
 
 def build_site(
@@ -55,24 +64,27 @@ def build_site(
     `profiles` by device. `today` gates dates unless None.
     """
     _check_names(tree, problems)
-    _check_time_zone(tree.site.time_zone, problems)
+    zone = _time_zone(tree.site.time_zone, problems)
+    packs = as_the_site_takes_them(packs, tree, problems, packs_sound=packs_sound)
     points = {name: loaded.profile.points for name, loaded in profiles.items()}
     sources = {name: loaded.source for name, loaded in profiles.items()}
     channels = build_channels(tree, points, _declared(content, "devices"), problems)
-    baselines = _baselines(tree, content, channels, problems, today, for_replay=for_replay)
+    for name in tree.baselines:
+        _channel(name, "", ("baselines", name), content, channels, problems)
+    baselines = build_baselines(tree.baselines, channels, problems, today, for_replay=for_replay)
     places = {name: table.place for name, table in tree.channels.items()}
     binding = bind(packs, channels, places, baselines, today)
     known_rules = {rule.id for pack in packs.values() for rule in pack.rules}
-    known_rules |= {rule.id for pack in packs.values() for rule in pack.pending}
     complete = packs_sound and len(channels) == len(_declared(content, "channels"))
-    alarms = build_alarms(tree.alarms, binding.rules, channels, known_rules, problems, complete=complete)
+    rules = with_terms(binding.rules, packs, tree, zone, problems, packs_sound=packs_sound, today=today)
+    alarms = build_alarms(tree.alarms, rules, channels, known_rules, problems, complete=complete)
     site = Site(
         id=tree.site.id,
         name=tree.site.name,
         discharger=tree.site.discharger,
         time_zone=tree.site.time_zone,
         channels=channels,
-        rules=tuple(replace(rule, severity=alarms[rule.alarm].severity) for rule in binding.rules),
+        rules=tuple(replace(rule, severity=alarms[rule.alarm].severity) for rule in rules),
         discharging=_discharging(tree, content, channels, problems),
         alarms=alarms,
         contacts=build_contacts(tree.contacts, _declared(content, "notify"), problems),
@@ -89,10 +101,12 @@ def build_site(
             }
         ),
         commit_every_us=_COMMIT_EVERY_US if tree.journal.commit_every is None else tree.journal.commit_every,
-        waivers=_waivers(tree, known_rules, problems, packs_sound=packs_sound),
+        town_flow=_town_flow(tree, problems),
+        nondetect=tree.laboratory.nondetect,
         unbound_rules=tuple(binding.unbound),
+        law_notes=tuple(note for pack in packs.values() for note in pack.notes),
     )
-    return Built(site, binding.unbound)
+    return Built(site, packs, binding.unbound, _pipe_gpm(tree, problems))
 
 
 def _declared(content: Mapping[str, Any], section: str) -> tuple[str, ...]:
@@ -105,13 +119,40 @@ def _check_names(tree: "SiteFile", problems: Problems) -> None:
         for name in getattr(tree, section):
             if not _NAME.fullmatch(name):
                 problems.error((section, name), f"the name {name!r} must be letters, digits, hyphens and underscores")
+    if LABORATORY in tree.channels:
+        problems.error(("channels", LABORATORY), "is what laboratory results are called: give the channel another name")
 
 
-def _check_time_zone(name: str, problems: Problems) -> None:
+def _time_zone(name: str, problems: Problems) -> ZoneInfo | None:
     try:
-        ZoneInfo(name)
+        return ZoneInfo(name)
     except (OSError, ValueError, KeyError):  # not found, a folder of zones, or no zone name at all
         problems.error(("site", "time_zone"), f"unknown time zone {name!r}; an IANA name, as America/New_York")
+        return None
+
+
+def _town_flow(tree: "SiteFile", problems: Problems) -> TownFlow | None:
+    table = tree.town_flow
+    if table is None:
+        return None
+    value_gpd = convert(table.value, "gpd", problems, ("town_flow", "value"))
+    if value_gpd is not None and value_gpd <= 0:
+        problems.error(("town_flow", "value"), "must be above zero")
+    return TownFlow(value_gpd or 0.0, table.source, table.date.isoformat())
+
+
+def _pipe_gpm(tree: "SiteFile", problems: Problems) -> float | None:
+    table = tree.pipe
+    if table is None:
+        return None
+    diameter_ft = convert(table.diameter, "ft", problems, ("pipe", "diameter"))
+    slope_percent = convert(table.slope, "%", problems, ("pipe", "slope"))
+    for key, value in (("diameter", diameter_ft), ("slope", slope_percent)):
+        if value is not None and value <= 0:
+            problems.error(("pipe", key), "must be above zero")
+    if diameter_ft is None or slope_percent is None or min(diameter_ft, slope_percent) <= 0:
+        return None
+    return full_pipe_gpm(diameter_ft, slope_percent / 100, table.roughness or MANNING_N)
 
 
 def _discharging(
@@ -170,83 +211,3 @@ def _channel(
         problems.error(path, f"{name} measures {channel.quantity}, not {quantity}")
         return None
     return channel
-
-
-def _baselines(
-    tree: "SiteFile",
-    content: Mapping[str, Any],
-    channels: Mapping[str, Channel],
-    problems: Problems,
-    today: date | None,
-    *,
-    for_replay: bool,
-) -> dict[str, Baseline]:
-    """Baselines in force, by channel. One whose approval lies ahead is not in force; one without approval is an error
-    for the gateway and a warning for a replay."""
-    baselines: dict[str, Baseline] = {}
-    for name, table in tree.baselines.items():
-        path: Path = ("baselines", name)
-        channel = _channel(name, "", path, content, channels, problems)
-        if not table.approved_by or table.approved_on is None:
-            say = problems.warning if for_replay else problems.error
-            missing = "approved_by" if not table.approved_by else "approved_on"
-            say((*path, missing), "is required: a baseline is a signed choice")
-        if today is not None and table.approved_on is not None and table.approved_on > today:
-            problems.warning((*path, "approved_on"), "lies ahead: the baseline is not in force yet")
-            continue
-        baseline = _baseline(name, table, channel, problems) if channel is not None else None
-        if baseline is not None:
-            baselines[name] = baseline
-    return baselines
-
-
-def _baseline(name: str, table: "BaselineTable", channel: Channel, problems: Problems) -> Baseline | None:
-    path: Path = ("baselines", name)
-    if table.mode == "declared" and table.value is None:
-        problems.error((*path, "value"), "is required: a declared baseline is a number")
-    if table.mode != "declared":
-        problems.warning((*path, "mode"), f"{table.mode!r} is not computed yet: rules that need it are not evaluable")
-        if table.value is not None:
-            problems.error((*path, "value"), f"only a declared baseline has a value, not {table.mode!r}")
-    value, unit = table.value if table.value is not None else (None, channel.unit)
-    if value is not None:
-        if value <= 0:
-            problems.error((*path, "value"), "must be above zero")
-        try:
-            conversion(unit, channel.unit)
-        except ValueError as error:
-            problems.error((*path, "value"), str(error))
-            return None
-    approved_on = "" if table.approved_on is None else table.approved_on.isoformat()
-    facts = {
-        "channel": name,
-        "mode": table.mode,
-        "value": value,
-        "unit": unit,
-        "approved_by": table.approved_by,
-        "approved_on": approved_on,
-    }
-    return Baseline(
-        id=name,
-        channel=name,
-        mode=table.mode,
-        value=value,
-        unit=unit,
-        approved_by=table.approved_by,
-        approved_on=approved_on,
-        hash=content_hash(facts),
-    )
-
-
-def _waivers(tree: "SiteFile", known_rules: set[str], problems: Problems, *, packs_sound: bool) -> tuple[Waiver, ...]:
-    for index, table in enumerate(tree.waivers):
-        if packs_sound and table.rule not in known_rules:
-            hint = did_you_mean(table.rule, known_rules)
-            problems.error(("waivers", index, "rule"), f"there is no rule {table.rule!r}{hint}")
-        if table.valid_until < table.valid_from:
-            problems.error(("waivers", index, "valid_until"), "is before valid_from")
-        problems.warning(("waivers", index), "waivers are kept with the record but do not change any verdict yet")
-    return tuple(
-        Waiver(w.rule, w.approved_by, w.reason, w.valid_from.isoformat(), w.valid_until.isoformat())
-        for w in tree.waivers
-    )

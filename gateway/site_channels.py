@@ -11,6 +11,7 @@ from gateway.site import Channel, Conversion, Primary, Span
 from gateway.spelling import did_you_mean
 from gateway.toml_lines import Path
 from gateway.units import (
+    SUBSTANCES,
     canonical_unit,
     conversion,
     difference_conversion,
@@ -20,7 +21,7 @@ from gateway.units import (
 )
 
 if TYPE_CHECKING:
-    from gateway.config import ChannelTable, SiteFile
+    from gateway.config_shape import ChannelTable, SiteFile
 
 __all__ = ["DEFAULT_FAIL_SPANS", "IN_THE_LIQUID", "build_channels", "convert"]
 
@@ -51,13 +52,16 @@ DEFAULT_FAIL_SPANS: Mapping[str, tuple[float, float, str]] = {
     "current": (3.6, 21, "mA"),
     "share": (-10, 110, "%"),
     "volume": (0, 1e12, "gal"),
+    "load": (-1e6, 1e6, "kg/d"),
     "contact": (0, 1, "state"),
+    **dict.fromkeys(SUBSTANCES, (-10, 100_000, "mg/L")),
 }
 
 # Quantities a probe measures only while it is in the discharge (ordinances 1.3.2).
 IN_THE_LIQUID = frozenset(
     {"pH", "temperature", "conductivity", "turbidity", "tss", "bod", "cod", "ammonium", "chlorine", "fluoride"}
     | {"sulfide", "oxygen", "orp"}
+    | set(SUBSTANCES)
 )
 
 
@@ -133,6 +137,7 @@ class _ChannelReader:
             derived_from=table.derived_from,
             primary=self._primary(),
             conversion=to_unit,
+            full_scale=self._full_scale(),
             fail_span=self._fail_span(source_unit, to_unit),
             suspect_span=self._span("suspect_span", table.suspect_span) or Span(),
             sentinels=tuple(table.sentinels),
@@ -302,6 +307,11 @@ class _ChannelReader:
         if low is not None and high is not None and low >= high:
             self.error(key, "low is not below high")
         return Span(low, high)
+
+    def _full_scale(self) -> float | None:
+        if self.table.full_scale is None:
+            return None
+        return convert(self.table.full_scale, self.unit, self.problems, ("channels", self.name, "full_scale"))
 
     def _difference(self, key: str, measured: Measured | None) -> float | None:
         if measured is None:

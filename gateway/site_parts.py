@@ -14,7 +14,7 @@ from gateway.spelling import did_you_mean
 from gateway.toml_lines import Path
 
 if TYPE_CHECKING:
-    from gateway.config import BusTable, ContactTable, PartTable, SiteFile
+    from gateway.config_shape import BusTable, ContactTable, PartTable, SiteFile
 
 __all__ = ["build_buses", "build_contacts", "build_devices", "build_parts"]
 

@@ -15,6 +15,7 @@ from gateway.spelling import did_you_mean
 
 __all__ = [
     "QUANTITIES",
+    "SUBSTANCES",
     "canonical_unit",
     "conversion",
     "difference_conversion",
@@ -91,6 +92,8 @@ _UNITS: dict[str, _Unit] = {
     "gal": _Unit("volume", _L_PER_GAL),
     "L": _Unit("volume"),
     "m3": _Unit("volume", Fraction(1000)),
+    "kg/d": _Unit("load"),
+    "lb/d": _Unit("load", Fraction(45359237, 10**8)),
     "deg": _Unit("angle"),
     "state": _Unit("contact"),  # a switch: 0 open, 1 closed
     # time, base us
@@ -111,6 +114,12 @@ _ALIASES = {
 }  # fmt: skip
 
 _CONCENTRATION = ("mg/L", "g/L", "ug/L", "ppm")
+# What only a laboratory measures, as a rule; the usual names of ordinances and reports.
+SUBSTANCES = (
+    "cadmium", "hex-chromium", "total-chromium", "copper", "lead", "mercury", "nickel", "zinc", "arsenic",
+    "cyanide-free", "cyanide-complex", "selenium", "barium", "manganese", "gold", "silver", "phenol", "fog",
+    "chlorine-demand",
+)  # fmt: skip
 QUANTITIES: dict[str, tuple[str, ...]] = {
     "pH": ("pH",),
     "temperature": ("degC", "degF", "K"),
@@ -133,7 +142,9 @@ QUANTITIES: dict[str, tuple[str, ...]] = {
     "current": ("mA",),
     "share": ("%",),
     "volume": ("gal", "L", "m3"),
+    "load": ("kg/d", "lb/d"),
     "contact": ("state",),
+    **dict.fromkeys(SUBSTANCES, _CONCENTRATION),
 }
 
 _NUMBER_AND_UNIT = re.compile(r"\s*([+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]{1,3})?)\s*(\S(?:.*\S)?)?\s*")

@@ -6,6 +6,7 @@ from datetime import date, datetime
 from typing import Any
 
 from gateway.problems import Problems
+from gateway.site import Span
 from gateway.spelling import did_you_mean
 from gateway.toml_lines import Path
 from gateway.units import QUANTITIES, canonical_unit, parse_duration_us, parse_quantity
@@ -16,11 +17,15 @@ _NAME = re.compile(r"[a-z0-9][a-z0-9-]*")
 
 
 class Fields:
-    """Typed access to one table. A field that is absent or wrong gives its empty value, after noting the mistake."""
+    """Typed access to one table. A field that is absent or wrong gives its empty value, after noting the mistake.
 
-    def __init__(self, table: Any, path: Path, problems: Problems) -> None:
+    `elsewhere` says where keys stand that were written outside the table's own path.
+    """
+
+    def __init__(self, table: Any, path: Path, problems: Problems, elsewhere: Mapping[str, Path] | None = None) -> None:
         self._path = path
         self._problems = problems
+        self._elsewhere = elsewhere or {}
         self._table: Mapping[str, Any] = table if isinstance(table, Mapping) else {}
         if not isinstance(table, Mapping):
             problems.error(path, "must be a table")
@@ -30,11 +35,17 @@ class Fields:
 
     def error(self, key: str, text: str) -> None:
         """Note a mistake in one field."""
-        self._problems.error((*self._path, key), text)
+        self._problems.error((*self._elsewhere.get(key, self._path), key), text)
 
     def unknown(self, *known: str) -> None:
         """Note every key that is not known."""
-        self._problems.unknown_keys(self._table, known, self._path)
+        for key in self._table:
+            if key not in known:
+                self.error(key, f"unknown key{did_you_mean(key, known)}")
+
+    def table(self, key: str) -> tuple[Any, Path]:
+        """An inner table as it was written, and where."""
+        return self._table.get(key), (*self._elsewhere.get(key, self._path), key)
 
     def text(self, key: str, default: str | None = None, *, may_be_empty: bool = False) -> str:
         """A text; required when there is no default."""
@@ -69,7 +80,7 @@ class Fields:
         """One of a few words."""
         value = self.text(key, default)
         if value and value not in known:
-            self.error(key, f"{value!r} is none of {', '.join(known)}{did_you_mean(value, ())}")
+            self.error(key, f"{value!r} is none of {', '.join(known)}")
             return ""
         return value
 
@@ -98,6 +109,41 @@ class Fields:
             self.error(key, "must be a number above zero")
             return None
         return float(value)
+
+    def share(self, key: str, default: float) -> float:
+        """A share from above 0 to 1."""
+        value = self._table.get(key, default)
+        if not isinstance(value, int | float) or isinstance(value, bool) or not 0 < value <= 1:
+            self.error(key, "must be a share above 0 and up to 1, as 0.75")
+            return default
+        return float(value)
+
+    def answers(self, key: str) -> dict[str, bool | str]:
+        """Options of the pack and the answer to each; empty when absent."""
+        value = self._table.get(key, {})
+        if not isinstance(value, Mapping) or not all(isinstance(answer, bool | str) for answer in value.values()):
+            self.error(key, "must be a table of options and answers, as { fluoridated = false }")
+            return {}
+        return dict(value)
+
+    def span(self, key: str, quantities: Sequence[str]) -> tuple[Span | None, str]:
+        """Lowest and highest with their unit, as `["6 pH", "9 pH"]`; (None, "") when absent."""
+        value = self._table.get(key)
+        if value is None:
+            return None, ""
+        if not isinstance(value, list) or len(value) != 2 or not all(isinstance(end, str) for end in value):
+            self.error(key, 'must be two quantities, lowest and highest, as ["6 pH", "9 pH"]')
+            return None, ""
+        try:
+            (low, low_unit), (high, high_unit) = (parse_quantity(end) for end in value)
+        except ValueError as error:
+            self.error(key, str(error))
+            return None, ""
+        unit = self._suiting(key, low_unit, quantities)
+        if low_unit != high_unit or low >= high:
+            self.error(key, "must be two quantities in one unit, the lowest first")
+            return None, ""
+        return Span(low, high), unit
 
     def day(self, key: str) -> date | None:
         """A TOML date, or None when absent."""

@@ -87,6 +87,7 @@ def test_little_valley_declares_its_baselines() -> None:
         "lv-slug-concentration.tss": None,
     }
     assert site.unbound_rules == ("lv-influent-temperature",)
+    assert site.law_notes
 
 
 def test_marlborough_needs_no_baseline() -> None:
@@ -106,7 +107,9 @@ def test_every_alarm_has_its_policy(name: str) -> None:
     assert set(site.alarms) == {r.alarm for r in site.rules} | {f"sensor-{c}" for c in site.channels}
     assert all(alarm == policy.alarm for alarm, policy in site.alarms.items())
     assert {site.alarms[f"sensor-{c}"].severity for c in site.channels} == {Severity.WARNING}
-    assert {site.alarms[r.alarm].severity for r in site.rules} == {Severity.HIGH}
+    assert {site.alarms[r.alarm].severity for r in site.rules if not r.advisory} == {Severity.HIGH}
+    assert {site.alarms[r.alarm].severity for r in site.rules if "review" in r.id} <= {Severity.NOTICE}
+    assert {site.alarms[r.alarm].deadband for r in site.rules if r.laboratory} == {0.0}
 
 
 def test_instruments_units_become_channel_units() -> None:
@@ -274,7 +277,7 @@ def test_check_shows_the_wire_address_of_every_read() -> None:
 
 
 def test_check_of_a_sound_site() -> None:
-    """A sound site exits 0 and shows reads, rules with their baselines, idle rules and what is not judged yet."""
+    """A sound site exits 0 and shows reads, rules with their baselines, idle rules, packs and what the law leaves open."""
     out = io.StringIO()
     assert run_check(shipped("examples", "little-valley"), as_json=False, out=out) == 0
     text = out.getvalue()
@@ -282,20 +285,28 @@ def test_check_of_a_sound_site() -> None:
         "> 5 x baseline of 10 gpm, longer than 15 min",
         "> 5 x baseline (none in force), longer than 15 min",
         "lv-influent-temperature judges nothing here: no channel measures temperature at the influent",
-        "not judged yet",
+        "little-valley  version 2  no date given",
+        "lv-tox-copper-24h",
+        "> 1.6 mg/L, average of a day",
+        "approved by nobody yet",
+        "What the law leaves open",
         "holding 2091",
     ):
         assert line in text
 
 
 def test_check_as_json() -> None:
-    """With --json one object says the same, every pending provision by name."""
+    """With --json one object says the same, with every note on the law and every reading of it."""
     out = io.StringIO()
     assert run_check(shipped("examples", "marlborough"), as_json=True, out=out) == 0
     told = json.loads(out.getvalue())
     assert (told["ok"], told["errors"], told["site"]) == (True, [], "mb-mh12")
-    assert {"rule", "alarm", "clause", "channel", "test"} == set(told["rules"][0])
-    assert "mb-tox-fluoride-saline-30d" in {p["id"] for p in told["not_judged_yet"]}
+    assert {"rule", "alarm", "clause", "channel", "test", "notes", "terms"} == set(told["rules"][0])
+    assert "mb-tox-fluoride-saline-30d" in {r["rule"] for r in told["rules"]}
+    assert {p["id"]: (p["version"], p["effective"]) for p in told["packs"]} == {"marlborough": ("2", None)}
+    assert any("mb-fog" in note["rules"] for note in told["law_notes"])
+    readings = {r["rule"]: (r["approved_by"], r["approved_on"]) for r in told["readings_chosen"]}
+    assert readings["mb-ph-low"] == (None, None)
     assert told["unbound"]["mb-slug-bod"] == "no channel measures bod"
 
 
