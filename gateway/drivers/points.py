@@ -3,21 +3,27 @@
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 
-from gateway.drivers.profile import Point, Register, StatusRule, UnitRule
-from gateway.drivers.registers import decode, scaled, set_bits
+from gateway.drivers.profile import OPEN, Fact, Point, Register, StatusRule, Term
+from gateway.drivers.registers import decoder, scaled, set_bits
+from gateway.drivers.texts import TIME_TYPES, moment, text, utf16
 from gateway.model import Fault, Quality
+from gateway.site import Conversion
+from gateway.units import conversion
 
-__all__ = ["Decoded", "Words", "read_point", "worse"]
+__all__ = ["Decoded", "Words", "read_fact", "read_point", "worse"]
 
 Words = Mapping[tuple[int, int], int]  # (function, wire address) -> register
 
 _RANK = {Quality.GOOD: 0, Quality.NOT_EVALUATED: 1, Quality.SUSPECT: 2, Quality.MISSING: 3, Quality.FAIL: 4}
+_LARGEST_POWER = 30  # of ten, in an exponent register: beyond it the register holds something else
+_FULL_SCALE = 32767
 
 
 @dataclass(frozen=True, slots=True)
 class Decoded:
-    """One point of one poll. `note` says in words what the device said against its own value."""
+    """One point of one poll. `note` says in words what the device said against its own value, or what was converted."""
 
     raw: tuple[int, ...]
     value: float | None
@@ -26,34 +32,40 @@ class Decoded:
     note: str = ""
 
 
-def read_point(point: Point, words: Words, expected_unit: str = "") -> Decoded:
-    """What the point says in these registers, which must hold all of `point.registers()`.
+class _Refused(Exception):
+    """The registers do not make a number together; the message says why."""
 
-    `expected_unit` is the unit the channel can take, the point's own unless given. A number in any other unit is no
-    value (WRONG_UNIT), nor is a sentinel. A status that says FAIL leaves the number for the record and says
-    DEVICE_FAULT. NaN and infinities come through as they are: quality control flags them.
+
+def read_point(point: Point, words: Words, expected_unit: str = "") -> Decoded:
+    """What the point says in these registers, which must hold all of `point.needed(words)`.
+
+    `expected_unit` is the unit the channel can take, the point's own unless given. A number in another unit is
+    converted where there is a conversion (degF to degC); where there is none (mV to pH) it is no value (WRONG_UNIT). A
+    sentinel is no value, nor are parts that contradict each other. A status that says FAIL leaves the number for the
+    record and says DEVICE_FAULT. NaN and infinities come through as they are: quality control flags them.
     """
-    raw = _raw(point.register, words)
-    number = decode(point.register.type, raw, point.register.order)
-    if point.unit_register is not None:
-        reported = _reported_unit(point.unit_register, words)
-        wanted = expected_unit or point.unit
-        if reported != wanted:
-            note = f"the device reports {reported}, the channel takes {wanted}"
-            return Decoded(raw, None, Fault.WRONG_UNIT, Quality.FAIL, note)
-    if number in point.sentinels:
-        return Decoded(raw, None, Fault.SENTINEL, Quality.FAIL, f"the device's word for no value: {number}")
-    value = scaled(number, point.scale, point.offset)
-    quality, note = Quality.GOOD, ""
-    if not math.isnan(value):
-        quality = point.band.judge(value)
-        note = "" if quality is Quality.GOOD else f"{value} {point.unit} is outside the band of a sound signal"
-    for rule in point.status:
-        said, meaning = _status(rule, words)
-        if worse(said, quality) is not quality:
-            quality, note = said, meaning
-    fault = Fault.DEVICE_FAULT if quality is Quality.FAIL else None
-    return Decoded(raw, value, fault, quality, note)
+    if point.listing is not None:
+        return _read_listed(point, words, expected_unit)
+    return _read(point, words, expected_unit, "")
+
+
+def read_fact(fact: Fact, words: Words) -> str:
+    """What the device says of itself in these registers, in words; what makes no sense is told as it came."""
+    span = fact.span
+    raw = tuple(words[span.function, address] for address in range(span.start, span.end))
+    if fact.type == "ascii":
+        return text(raw, fact.order)
+    if fact.type == "utf16":
+        return utf16(raw, fact.order)
+    if fact.type in TIME_TYPES:
+        try:
+            return moment(fact.type, raw, fact.order)
+        except ValueError as error:
+            return f"no time: {' '.join(f'{word:04X}' for word in raw)} ({error})"
+    number = decoder(fact.type, fact.order)(raw)
+    if fact.meanings:
+        return fact.meanings.get(int(number), f"code {number}") if _whole(number) else f"code {number}"
+    return f"{scaled(number, fact.scale):.9g} {fact.unit}".rstrip()
 
 
 def worse(one: Quality, other: Quality) -> Quality:
@@ -61,26 +73,167 @@ def worse(one: Quality, other: Quality) -> Quality:
     return one if _RANK[one] > _RANK[other] else other
 
 
+def _read_listed(point: Point, words: Words, expected_unit: str) -> Decoded:
+    listing = point.listing
+    slot = point.slot(words)
+    if listing is None or slot is None:
+        note = f"the device's list has no {point.name} now"
+        return Decoded((), None, Fault.NO_SUCH_REGISTER, Quality.FAIL, note)
+    code = int(listing.codes[listing.slots.index(slot)].number(_raw(listing.codes[listing.slots.index(slot)], words)))
+    return _read(slot, words, expected_unit or point.unit, listing.units[code])
+
+
+def _read(point: Point, words: Words, expected_unit: str, listed_unit: str) -> Decoded:
+    register = point.register
+    raw = _raw(register, words)
+    number = register.number(raw)
+    wanted = expected_unit or point.unit
+    reported = listed_unit or point.unit or wanted
+    if point.unit_register is not None:
+        code = point.unit_register.register.number(_raw(point.unit_register.register, words))
+        reported = (point.unit_register.units.get(int(code)) if _whole(code) else None) or _unknown_unit(code)
+    change = None
+    if reported != wanted:
+        change = _conversion(reported, wanted)
+        if change is None:
+            note = f"the device reports {reported}, the channel takes {wanted}"
+            return Decoded(raw, None, Fault.WRONG_UNIT, Quality.FAIL, note)
+    if number in point.sentinels:
+        return Decoded(raw, None, Fault.SENTINEL, Quality.FAIL, f"the device's word for no value: {number}")
+    quality, note = Quality.GOOD, ""
+    if point.terms:
+        try:
+            for term in point.terms:
+                number = _ROLES[term.role](number, term, words)
+        except _Refused as error:
+            return Decoded(_all_raw(point, words), None, Fault.DEVICE_FAULT, Quality.FAIL, str(error))
+        raw = _all_raw(point, words)
+    value = scaled(number, point.scale, point.offset)
+    if point.band is not OPEN and not math.isnan(value):
+        quality, note = _judged(point, value, reported)
+    for rule in point.status:
+        said, meaning = _status(rule, words)
+        if worse(said, quality) is not quality:
+            quality, note = said, meaning
+    if change is not None:
+        value = change(value)
+        note = note or f"converted from {reported}"
+    fault = Fault.DEVICE_FAULT if quality is Quality.FAIL else None
+    return Decoded(raw, value, fault, quality, note)
+
+
+def _judged(point: Point, value: float, reported: str) -> tuple[Quality, str]:
+    """The value against the band of the point, which is in the point's own unit."""
+    if point.unit and reported != point.unit:
+        change = _conversion(reported, point.unit)
+        value = change(value) if change is not None else value
+    quality = point.band.judge(value)
+    return quality, "" if quality is Quality.GOOD else f"{value} {point.unit} is outside the band of a sound signal"
+
+
 def _raw(register: Register, words: Words) -> tuple[int, ...]:
-    span = register.span
-    return tuple(words[span.function, address] for address in range(span.start, span.end))
+    return tuple([words[key] for key in register.keys])
 
 
-def _reported_unit(rule: UnitRule, words: Words) -> str:
-    code = int(decode(rule.register.type, _raw(rule.register, words), rule.register.order))
-    return rule.units.get(code, f"unit code {code} (0x{code:X}), which its profile does not know")
+def _all_raw(point: Point, words: Words) -> tuple[int, ...]:
+    """The registers of every part of the number, the value's first, none twice."""
+    keys = dict.fromkeys(key for r in (point.register, *(t.register for t in point.terms)) for key in r.keys)
+    return tuple(words[key] for key in keys)
+
+
+def _whole(number: float) -> bool:
+    return math.isfinite(number) and number == int(number)
+
+
+def _unknown_unit(code: float) -> str:
+    shown = f"{int(code)} (0x{int(code):X})" if _whole(code) else str(code)
+    return f"unit code {shown}, which its profile does not know"
+
+
+@lru_cache(maxsize=512)
+def _conversion(reported: str, wanted: str) -> Conversion | None:
+    try:
+        return conversion(reported, wanted)
+    except ValueError:
+        return None
 
 
 def _status(rule: StatusRule, words: Words) -> tuple[Quality, str]:
     """The worst that the status register says, with its meaning."""
-    number = decode(rule.register.type, _raw(rule.register, words), rule.register.order)
+    register = rule.register
+    number = register.number(_raw(register, words))
     if rule.kind == "band":
         quality = rule.band.judge(number)
         return quality, "" if quality is Quality.GOOD else f"{rule.name} is {number}"
-    codes = (int(number),) if rule.kind == "codes" else set_bits(int(number))
+    if not _whole(number):
+        return rule.otherwise, f"{rule.name} {number}, which is not documented"
+    codes: tuple[int, ...] = (int(number),)
+    if rule.kind == "bits":
+        codes = set_bits(int(number), rule.numbering, 16 * register.span.count) if number else ()
     worst, said = Quality.GOOD, ""
     for code in codes:
         quality, meaning = rule.meanings.get(code, (rule.otherwise, f"{rule.name} {code}, which is not documented"))
         if worse(quality, worst) is not worst:
             worst, said = quality, meaning
     return worst, said
+
+
+def _fraction(number: float, term: Term, words: Words) -> float:
+    part = term.register.number(_raw(term.register, words))
+    if number * part < 0:
+        raise _Refused(f"integer part {number} and fraction {part} have different signs: torn apart or misread")
+    part *= term.weight
+    if abs(part) > 1:
+        raise _Refused(f"fraction {part} is more than one unit of the integer part")
+    return number + part
+
+
+def _carry(number: float, term: Term, words: Words) -> float:
+    part = term.register.number(_raw(term.register, words))
+    if number * part < 0:
+        raise _Refused(f"carry {part} and remainder {number} have different signs: torn apart or misread")
+    if abs(number) > term.weight:
+        raise _Refused(f"remainder {number} is more than one carry of {term.weight:g}")
+    return part * term.weight + number
+
+
+def _exponent(number: float, term: Term, words: Words) -> float:
+    code = term.register.number(_raw(term.register, words))
+    power = code + term.add
+    if not _whole(code) or abs(power) > _LARGEST_POWER:
+        raise _Refused(f"exponent register holds {code}")
+    ten = 10.0 ** abs(int(power))
+    return float(number * ten if power >= 0 else number / ten)
+
+
+def _decimals(number: float, term: Term, words: Words) -> float:
+    places = term.register.number(_raw(term.register, words))
+    if not _whole(places) or not 0 <= places <= _LARGEST_POWER:
+        raise _Refused(f"decimals register holds {places}")
+    return float(number / 10.0 ** int(places))
+
+
+def _multiplier(number: float, term: Term, words: Words) -> float:
+    factor = term.register.number(_raw(term.register, words))
+    if not math.isfinite(factor) or factor <= 0:
+        raise _Refused(f"multiplier register holds {factor}")
+    return number * factor
+
+
+def _full_scale(number: float, term: Term, words: Words) -> float:
+    return _multiplier(number, term, words) / _FULL_SCALE
+
+
+def _negative(number: float, term: Term, words: Words) -> float:
+    return -number if term.register.number(_raw(term.register, words)) else number
+
+
+_ROLES = {
+    "fraction": _fraction,
+    "carry": _carry,
+    "exponent": _exponent,
+    "decimals": _decimals,
+    "multiplier": _multiplier,
+    "full_scale": _full_scale,
+    "negative": _negative,
+}

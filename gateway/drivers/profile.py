@@ -6,10 +6,14 @@ A profile is a TOML file of facts, shipped (`config/devices`) or the user's own;
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
-from gateway.drivers.registers import words_of
+from gateway.drivers.quirks import NO_QUIRKS, Quirks
+from gateway.drivers.registers import Decoder, decoder, words_of
 from gateway.model import Quality
 
-__all__ = ["Band", "Limits", "Point", "Profile", "Register", "Span", "StatusRule", "Transport", "UnitRule"]
+__all__ = [
+    "Band", "Fact", "Limits", "Listing", "Point", "Profile", "Register", "Span", "StatusRule", "Term", "Transport",
+    "UnitRule",
+]  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -33,17 +37,29 @@ class Span:
 
 @dataclass(frozen=True, slots=True)
 class Register:
-    """One number in the device's map: function code 3 or 4, wire address from 0, type and byte order."""
+    """One number in the device's map: function code 3 or 4, wire address from 0, type and byte order.
+
+    `byte` and `bits` as `registers.decoder` takes them: a number that begins inside a register, a field of bits in one.
+    """
 
     function: int
     address: int
     type: str
     order: str = "ABCD"
+    byte: int | None = None
+    bits: tuple[int, int] | None = None
+    span: Span = field(init=False, compare=False, repr=False)
+    """The registers the number takes."""
+    keys: tuple[tuple[int, int], ...] = field(init=False, compare=False, repr=False)
+    """The same as (function, address) each."""
+    number: Decoder = field(init=False, compare=False, repr=False)
+    """Makes the number of the words at `keys`."""
 
-    @property
-    def span(self) -> Span:
-        """The registers the number takes."""
-        return Span(self.function, self.address, words_of(self.type))
+    def __post_init__(self) -> None:
+        span = Span(self.function, self.address, words_of(self.type, self.byte or 0))
+        object.__setattr__(self, "span", span)
+        object.__setattr__(self, "keys", tuple((self.function, n) for n in range(span.start, span.end)))
+        object.__setattr__(self, "number", decoder(self.type, self.order, self.byte, self.bits))
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,21 +83,25 @@ class Band:
         return Quality.GOOD
 
 
+OPEN = Band()
+
+
 @dataclass(frozen=True, slots=True)
 class StatusRule:
     """What a status register says of the value beside it.
 
-    `kind` is `codes` (the number is looked up), `bits` (every set bit is looked up, the worst counts) or `band` (the
-    number must lie in `band`). `meanings` gives quality and text per code or bit; one that is not listed means
-    `otherwise`.
+    `kind` is `codes` (the number is looked up), `bits` (every set bit is looked up by its position in the manual's
+    `numbering`, the worst counts) or `band` (the number must lie in `band`). `meanings` gives quality and text per code
+    or bit; one that is not listed means `otherwise`.
     """
 
     register: Register
     kind: str
     meanings: Mapping[int, tuple[Quality, str]] = field(default_factory=dict)
     otherwise: Quality = Quality.FAIL
-    band: Band = Band()
+    band: Band = OPEN
     name: str = "status"
+    numbering: str = "lsb0"
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,11 +113,41 @@ class UnitRule:
 
 
 @dataclass(frozen=True, slots=True)
+class Term:
+    """A further register that a point's number is made of, with what it does to the number.
+
+    `fraction` and `carry` are parts of a split total: the number is carry x `weight` + value + fraction, all of one
+    sign. `exponent` moves the point: x 10^(code + `add`); `decimals` moves it the other way. `multiplier` multiplies.
+    `full_scale` is what 32767 stands for. `negative` makes the number negative when it is not zero.
+    """
+
+    role: str
+    register: Register
+    weight: float = 1.0
+    add: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Listing:
+    """A list in which the device says itself what stands where: codes first, then values in the same places.
+
+    `units` are the codes of one measured value with the unit that each stands for; `slots` is the point for each place.
+    """
+
+    codes: tuple[Register, ...]
+    units: Mapping[int, str]
+    slots: tuple["Point", ...]
+    end: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class Point:
     """One measured value of a device.
 
-    `unit` is empty when only `unit_register` knows it. `sentinels` are compared with the number before `scale` and
-    `offset`. `block` is the (start, count) that the device insists on being asked for whole.
+    `unit` is empty when only `unit_register`, or the device's menu, knows it. `sentinels` are compared with the number
+    before `scale` and `offset`. `block` is the (start, count) that the device insists on being asked for whole;
+    `groups` are registers that must come in one request. A point with a `listing` takes its value from the place that
+    carries its code.
     """
 
     name: str
@@ -110,7 +160,11 @@ class Point:
     block: tuple[int, int] | None = None
     status: tuple[StatusRule, ...] = ()
     unit_register: UnitRule | None = None
-    band: Band = Band()
+    band: Band = OPEN
+    terms: tuple[Term, ...] = ()
+    groups: tuple[Span, ...] = ()
+    listing: Listing | None = None
+    verified: bool = True
 
     @property
     def address(self) -> int:
@@ -122,45 +176,114 @@ class Point:
         """Function code with which the value is read."""
         return self.register.function
 
-    def registers(self) -> Iterator[Register]:
-        """Everything the point needs: the value first, then unit and status."""
-        yield self.register
+    def parts(self) -> Iterator[tuple[str, Register]]:
+        """Every register of the point with what it is for: value, fraction, unit, status, code and so on."""
+        if self.listing is not None:
+            yield from (("code", register) for register in self.listing.codes)
+            for slot in self.listing.slots:
+                yield from slot.parts()
+            return
+        yield "value", self.register
+        yield from ((term.role, term.register) for term in self.terms)
         if self.unit_register is not None:
-            yield self.unit_register.register
-        for rule in self.status:
-            yield rule.register
+            yield "unit", self.unit_register.register
+        yield from (("status", rule.register) for rule in self.status)
+
+    def registers(self) -> Iterator[Register]:
+        """Everything the point may need: the value first, then its other parts, unit and status."""
+        return (register for _, register in self.parts())
+
+    def needed(self, words: Mapping[tuple[int, int], int]) -> Iterator[Register]:
+        """What the point needs to be read, given what was read: of a list only the place that carries its code."""
+        if self.listing is None:
+            yield from self.registers()
+            return
+        yield from self.listing.codes
+        slot = self.slot(words)
+        if slot is not None:
+            yield from slot.registers()
+
+    def slot(self, words: Mapping[tuple[int, int], int]) -> "Point | None":
+        """The place of the list that carries the point's code now; None when none does or the codes are not there."""
+        listing = self.listing
+        if listing is None:
+            return None
+        for register, slot in zip(listing.codes, listing.slots, strict=True):
+            if any(key not in words for key in register.keys):
+                return None
+            code = register.number([words[key] for key in register.keys])
+            if code == listing.end:
+                return None
+            if code in listing.units:
+                return slot
+        return None
 
     def span_of(self, register: Register) -> Span:
-        """The registers to be asked for to get one of `registers`: the whole block where it lies in the block."""
+        """The registers to be asked for to get one of `registers`: the whole block or group where it lies in one."""
+        own = register.span
         if self.block is not None:
             block = Span(self.function, *self.block, whole=True)
-            if block.covers(register.span):
+            if block.covers(own):
                 return block
-        return register.span
+        return next((group for group in self.groups if group.covers(own)), own)
+
+
+@dataclass(frozen=True, slots=True)
+class Fact:
+    """Something a device says of itself that is no measurement: serial number, tag, firmware, clock, a setting.
+
+    `type` is a number's, `ascii`, `utf16` or one of `texts.TIME_TYPES`; `meanings` are words for a number's codes.
+    """
+
+    name: str
+    span: Span
+    type: str
+    order: str = "ABCD"
+    doc_register: str = ""
+    unit: str = ""
+    scale: float = 1.0
+    meanings: Mapping[int, str] = field(default_factory=dict)
+    verified: bool = True
 
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """What one request to the device may ask: how many registers, over which hole, and from even addresses only."""
+    """What one request to the device may ask.
+
+    At most `max_registers` (1: single registers only) over holes of at most `max_gap`, from even addresses only when
+    `even_start`, and never across less than whole blocks of `align` registers.
+    """
 
     max_registers: int = 125
     max_gap: int = 0
     even_start: bool = False
+    align: int = 1
 
 
 @dataclass(frozen=True, slots=True)
 class Transport:
-    """Factory settings of the serial side where a document gives them; None where it does not."""
+    """Factory settings of the serial side where a document gives them; None where it does not.
+
+    None of them is certain to be what the technician will find; `verified` says that the maker's document gives them.
+    `framings` are the ways the device can be spoken to: `rtu`, `ascii`, `tcp`.
+    """
 
     baud: int | None = None
     parity: str | None = None
     stop_bits: int | None = None
     unit: int | None = None
+    verified: bool = False
+    framings: tuple[str, ...] = ("rtu",)
 
 
 @dataclass(frozen=True, slots=True)
 class Profile:
-    """Everything known of one kind of instrument. `confidence` says how far the facts were verified."""
+    """Everything known of one kind of instrument.
+
+    `confidence` says how far the facts were verified, `tier` sums it up (A: as it stands; B: what `confirm` names is
+    open; C: a template), `confirm` is what the technician must compare with the display. `part` is which of its parts
+    answers at this unit address. `timeout_us` is how long it may take to answer when the site does not say.
+    """
 
     id: str
     model: str
@@ -170,6 +293,13 @@ class Profile:
     transport: Transport = Transport()
     confidence: str = ""
     notes: tuple[str, ...] = ()
+    tier: str = "A"
+    confirm: tuple[str, ...] = ()
+    confirmed: bool = False
+    facts: Mapping[str, Fact] = field(default_factory=dict)
+    quirks: Quirks = NO_QUIRKS
+    part: str = ""
+    timeout_us: int | None = None
 
 
 def _below(value: float, bound: float | None) -> bool:

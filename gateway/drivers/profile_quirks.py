@@ -1,0 +1,161 @@
+"""What a device profile says of the device as a whole: limits, serial defaults, facts, and its quirks as data."""
+
+from gateway.drivers.profile import Fact, Limits, Span, Transport
+from gateway.drivers.profile_rules import RuleReader
+from gateway.drivers.profile_table import Table
+from gateway.drivers.quirks import MOST_WAIT_US, Quirks, Start, Trigger, Wake
+from gateway.drivers.registers import TYPES, words_of
+from gateway.drivers.texts import TEXT_TYPES, TIME_TYPES
+
+__all__ = ["read_fact", "read_limits", "read_quirks", "read_transport"]
+
+_MAX_REQUEST = 125  # registers in one request, Modbus application protocol 6.3
+_FRAMINGS = ("rtu", "ascii", "tcp")
+_WRITES = (6, 16)
+
+
+def read_limits(table: Table) -> Limits:
+    """What one request may ask."""
+    limits = Limits(
+        max_registers=table.take("max_registers", int, _MAX_REQUEST),
+        max_gap=table.take("max_gap", int, 0),
+        even_start=table.take("even_start", bool, False),
+        align=table.take("align", int, 1),
+    )
+    table.done()
+    if not 1 <= limits.max_registers <= _MAX_REQUEST:
+        table.problem((*table.path, "max_registers"), f"must lie between 1 and {_MAX_REQUEST}")
+    if limits.max_gap < 0:
+        table.problem((*table.path, "max_gap"), "must not be negative")
+    if not 1 <= limits.align <= max(1, limits.max_registers):
+        table.problem((*table.path, "align"), "must lie between 1 and max_registers")
+        return Limits()
+    return limits
+
+
+def read_transport(table: Table) -> Transport:
+    """Factory settings of the serial side."""
+    transport = Transport(
+        baud=table.take("baud", int, None),
+        parity=table.take("parity", str, None),
+        stop_bits=table.take("stop_bits", int, None),
+        unit=table.take("unit", int, None),
+        verified=table.take("verified", bool, False),
+        framings=table.texts("framings") or ("rtu",),
+    )
+    table.done()
+    if transport.parity not in {None, "N", "E", "O"}:
+        table.problem((*table.path, "parity"), f"must be N, E or O, not {transport.parity!r}")
+    for framing in transport.framings:
+        if framing not in _FRAMINGS:
+            table.problem((*table.path, "framings"), f"must be of {', '.join(_FRAMINGS)}, not {framing!r}")
+    return transport
+
+
+def read_fact(table: Table, rules: RuleReader) -> Fact | None:
+    """Something the device says of itself that is no measurement."""
+    function = table.take("function", int, 3)
+    address = table.take("address", int)
+    type_name = table.take("type", str)
+    registers = table.take("registers", int, None)
+    order = rules.own_order(table, rules.order)
+    doc_register = table.take("doc_register", (str, int), "")
+    meanings = table.table("meanings")
+    unit, scale, verified = table.take("unit", str, ""), table.factor("scale", 1.0), table.take("verified", bool, True)
+    table.done()
+    if function not in {3, 4}:
+        table.problem((*table.path, "function"), f"must be 3 (holding) or 4 (input registers), not {function}")
+        return None
+    if type_name not in (*TYPES, *TEXT_TYPES, *TIME_TYPES):
+        known = ", ".join((*TYPES, *TEXT_TYPES, *TIME_TYPES))
+        table.problem((*table.path, "type"), f"unknown type {type_name!r}; known are {known}")
+        return None
+    if type_name in TEXT_TYPES:
+        if registers is None:
+            table.problem((*table.path, "registers"), "is missing: how many registers the text takes")
+        words = registers or 1
+    else:
+        words = TIME_TYPES.get(type_name) or words_of(type_name)
+    if not 1 <= words <= _MAX_REQUEST:
+        table.problem((*table.path, "registers"), f"must lie between 1 and {_MAX_REQUEST}")
+    if address is None or not rules.is_address(table, address, words):
+        return None
+    return Fact(
+        name=str(table.path[-1]),
+        span=Span(function, address + rules.address_offset, words, whole=True),
+        type=type_name,
+        order=order,
+        doc_register=str(doc_register),
+        unit=unit,
+        scale=scale,
+        meanings=meanings.coded(meanings.left, str),
+        verified=verified,
+    )
+
+
+def read_quirks(root: Table, rules: RuleReader) -> Quirks:
+    """Trigger, start command, sleep, and the whitelist of what may be written."""
+    writable = root.take("writable", list, [])
+    if not all(isinstance(address, int) for address in writable):
+        root.problem((*root.path, "writable"), f"must be a list of wire addresses, not {writable!r}")
+        writable = []
+    allowed = frozenset(address + rules.address_offset for address in writable)
+    return Quirks(
+        trigger=_trigger(root.table("trigger"), rules, allowed) if "trigger" in root.left else None,
+        start=_start(root.table("start")) if "start" in root.left else None,
+        wake=_wake(root.table("wake")) if "wake" in root.left else None,
+        writable=allowed,
+        refresh_us=root.duration_us("refresh", None),
+    )
+
+
+def _trigger(table: Table, rules: RuleReader, writable: frozenset[int]) -> Trigger | None:
+    function = table.take("function", int, 6)
+    address, value = table.take("address", int), table.take("value", int)
+    wait_us = _wait(table)
+    table.done()
+    if function not in _WRITES:
+        table.problem((*table.path, "function"), f"must be 6 or 16, not {function}")
+        return None
+    if address is None or value is None or not rules.is_address(table, address, 1):
+        return None
+    if not 0 <= value <= 0xFFFF:
+        table.problem((*table.path, "value"), "must be 0 to 65535")
+        return None
+    address += rules.address_offset
+    if address not in writable:
+        table.problem((*table.path, "address"), f"{address} is not among the writable addresses of this profile")
+        return None
+    return Trigger(function, address, value, wait_us)
+
+
+def _start(table: Table) -> Start | None:
+    text = table.take("request", str, "")
+    wait_us = _wait(table)
+    table.done()
+    try:
+        request = bytes.fromhex(text)
+    except ValueError:
+        request = b""
+    reads_nothing = len(request) == 5 and request[0] in {3, 4} and request[3:] == b"\0\0"
+    writes_nothing = len(request) == 6 and request[0] == 16 and request[3:] == b"\0\0\0"
+    if not (reads_nothing or writes_nothing):
+        told = "must be a request of no registers from its function code on, as 03 25 00 00 00 or 10 1C 00 00 00 00"
+        table.problem((*table.path, "request"), f"{told}, not {text!r}: anything else could change the device")
+        return None
+    return Start(request, wait_us)
+
+
+def _wake(table: Table) -> Wake | None:
+    asleep_after_us = table.duration_us("asleep_after")
+    wait_us = _wait(table)
+    table.done()
+    return None if asleep_after_us is None else Wake(asleep_after_us, wait_us)
+
+
+def _wait(table: Table) -> int:
+    wait_us = table.duration_us("wait", 0)
+    if wait_us > MOST_WAIT_US:
+        text = f"is longer than {MOST_WAIT_US / 1e6:g} s: every other device of the line would wait for this one"
+        table.problem((*table.path, "wait"), text)
+    return int(wait_us)

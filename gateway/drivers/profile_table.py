@@ -1,0 +1,115 @@
+"""One TOML table of a device profile, read key by key: what is missing, of the wrong kind or left over is a mistake."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+from gateway.toml_lines import Path as KeyPath
+from gateway.units import parse_duration_us
+
+__all__ = ["REQUIRED", "Table"]
+
+REQUIRED: Any = object()
+_WORDS = {
+    str: "a text",
+    int: "a whole number",
+    float: "a number",
+    bool: "true or false",
+    dict: "a table",
+    list: "a list",
+}
+
+
+@dataclass(slots=True)
+class Table:
+    """The table at `path`; `problem` takes what is wrong with it, `left` is what was not read yet."""
+
+    problem: Callable[[KeyPath, str], None]
+    path: KeyPath
+    left: dict[str, Any]
+
+    def take(self, key: str, kind: type | tuple[type, ...], default: Any = REQUIRED) -> Any:
+        """The value of a key, of one of the kinds; the default, or None when there is none, after saying why."""
+        if key not in self.left:
+            if default is REQUIRED:
+                self.problem((*self.path, key), "is missing")
+                return None
+            return default
+        value = self.left.pop(key)
+        kinds = kind if isinstance(kind, tuple) else (kind,)
+        if not isinstance(value, kinds) or (isinstance(value, bool) and bool not in kinds):
+            wanted = " or ".join(_WORDS[k] for k in kinds)
+            self.problem((*self.path, key), f"must be {wanted}, not {value!r}")
+            return None if default is REQUIRED else default
+        return value
+
+    def table(self, key: str) -> "Table":
+        """A table within, empty when it is not there."""
+        return Table(self.problem, (*self.path, key), dict(self.take(key, dict, {})))
+
+    def tables(self, key: str) -> "list[Table]":
+        """A list of tables within."""
+        found = []
+        for index, body in enumerate(self.take(key, list, [])):
+            if isinstance(body, Mapping):
+                found.append(Table(self.problem, (*self.path, key, index), dict(body)))
+            else:
+                self.problem((*self.path, key, index), f"must be a table, not {body!r}")
+        return found
+
+    def texts(self, key: str) -> tuple[str, ...]:
+        """A text or a list of them."""
+        value = self.take(key, (list, str), [])
+        return (value,) if isinstance(value, str) else tuple(str(item) for item in value)
+
+    def word(self, key: str, known: Sequence[str], default: str) -> str:
+        """One of the known words."""
+        value = self.take(key, str, default)
+        if value not in known:
+            self.problem((*self.path, key), f"must be {', '.join(known[:-1])} or {known[-1]}, not {value!r}")
+            return default
+        return str(value)
+
+    def duration_us(self, key: str, default: Any = REQUIRED) -> Any:
+        """A duration as "500 ms", in microseconds."""
+        text = self.take(key, str, default)
+        if not isinstance(text, str):
+            return text
+        try:
+            return parse_duration_us(text)
+        except ValueError as error:
+            self.problem((*self.path, key), str(error))
+            return None if default is REQUIRED else default
+
+    def factor(self, key: str, default: float) -> float:
+        """A number that is not zero, or a fraction as "10/4095"."""
+        value = self.take(key, (int, float, str), default)
+        try:
+            found = float(Fraction(value.replace(" ", ""))) if isinstance(value, str) else float(value)
+        except (ValueError, ZeroDivisionError):
+            self.problem((*self.path, key), f'must be a number or a fraction as "10/4095", not {value!r}')
+            return default
+        if found == 0:
+            self.problem((*self.path, key), "must not be zero")
+        return found
+
+    def coded(self, codes: Mapping[str, Any], kind: type) -> dict[int, Any]:
+        """Keys of a table of codes as numbers: decimal or 0x."""
+        result = {}
+        for key, value in codes.items():
+            try:
+                code = int(key, 0)
+            except ValueError:
+                self.problem((*self.path, key), f"{key!r} is no code: write a whole number, or one in 0x")
+                continue
+            if not isinstance(value, kind):
+                self.problem((*self.path, key), f"must be {_WORDS[kind]}, not {value!r}")
+                continue
+            result[code] = value
+        return result
+
+    def done(self) -> None:
+        """Whatever was not read is no key of a profile."""
+        for key in self.left:
+            self.problem((*self.path, key), "is not a key of a device profile here")

@@ -1,0 +1,71 @@
+"""What an instrument wants beyond being read: as data, with what the gateway does about each now, and what it refuses.
+
+Nothing is ever written that the profile does not list as writable: triggers, and never a calibration, a zero or a unit.
+"""
+
+from dataclasses import dataclass
+
+__all__ = ["MOST_WAIT_US", "NO_QUIRKS", "Start", "Trigger", "Wake", "Quirks"]
+
+MOST_WAIT_US = 2_000_000
+"""The longest a device may hold up its line between a trigger and the read; the others wait meanwhile."""
+
+
+@dataclass(frozen=True, slots=True)
+class Trigger:
+    """Before each read: write `value` to `address` (function 6 or 16), wait, then read.
+
+    Without it such a device returns its previous sample for ever. `wait_us` is the time from the write to valid data.
+    """
+
+    function: int
+    address: int
+    value: int
+    wait_us: int = 0
+
+    @property
+    def request(self) -> bytes:
+        """The PDU of the write."""
+        head = bytes((self.function,)) + self.address.to_bytes(2, "big")
+        value = self.value.to_bytes(2, "big")
+        return head + value if self.function == 6 else head + b"\x00\x01\x02" + value
+
+
+@dataclass(frozen=True, slots=True)
+class Start:
+    """Before the first read, and again after a silence: this PDU as it stands, then a wait.
+
+    For devices that are started by a request of no registers, which the protocol forbids and a library refuses to make.
+    """
+
+    request: bytes
+    wait_us: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Wake:
+    """A device left alone for `asleep_after_us` sleeps: its next answer is lost or old, so it is read twice.
+
+    The first answer is thrown away; `wait_us` is the time between the two.
+    """
+
+    asleep_after_us: int
+    wait_us: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Quirks:
+    """All of them; most devices have none.
+
+    `writable` are the only addresses the gateway may write to. `refresh_us` is how often the device renews its values:
+    reading faster gives the same number again.
+    """
+
+    trigger: Trigger | None = None
+    start: Start | None = None
+    wake: Wake | None = None
+    writable: frozenset[int] = frozenset()
+    refresh_us: int | None = None
+
+
+NO_QUIRKS = Quirks()
