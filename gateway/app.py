@@ -5,6 +5,7 @@ Acquisition waits for nothing northbound, and a disk that fails stops no alarm.
 """
 
 import asyncio
+import errno
 import logging
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import replace
@@ -17,7 +18,7 @@ from gateway.clock import Clock
 from gateway.commands import Command, execute
 from gateway.control import serve, socket_path
 from gateway.drivers.bus import PollBus
-from gateway.errors import StoreError
+from gateway.errors import ConfigError, NotOurs, Problem, StoreError
 from gateway.model import Instant, Message, Note, Outcome, Reading, Resume, Sample
 from gateway.pipeline import Pipeline
 from gateway.sinks.delivery import Delivery
@@ -36,6 +37,8 @@ _TICK_LAG_US = 5_000_000
 stamped at their deadlines all the same."""
 _HEALTH_EVERY_US = 60_000_000
 _MOST_UNRECORDED = 1000
+_DISK_PATIENCE_S = 15.0  # a memory card may think for seconds; one that thinks longer is taken for broken
+_DISK_FAULTS = frozenset({errno.EROFS, errno.EIO, errno.ENOSPC})
 
 
 class GatewayApp:
@@ -70,10 +73,11 @@ class GatewayApp:
         return self.clock.now()
 
     async def run(self) -> None:
-        """Run until cancelled. Raises ConfigError or StoreError only before the first poll."""
-        self.state_directory.mkdir(parents=True, exist_ok=True, mode=0o700)
-        recovered = await self.journal.open(self.now())
-        self._restore(recovered)
+        """Run until cancelled. Raises ConfigError or NotOurs, only before the first poll.
+
+        A journal that cannot be opened for the disk's sake stops nothing: every commit tries again.
+        """
+        self._restore(await self._open_journal())
         await self._commit()
         try:
             async with serve(socket_path(self.state_directory), self._answer), asyncio.TaskGroup() as group:
@@ -118,6 +122,21 @@ class GatewayApp:
         """A task fell over: remembered for `status`, and written into the journal."""
         self.faults[name] = why
         self._accept(Outcome(notes=(Note("task_fault", self.now(), {"task": name, "why": why}),), urgent=True))
+
+    async def _open_journal(self) -> Recovered:
+        try:
+            self.state_directory.mkdir(parents=True, exist_ok=True, mode=0o700)
+        except OSError as error:
+            if error.errno not in _DISK_FAULTS:
+                text = f"{self.state_directory} cannot be the state directory: {error.strerror}"
+                raise ConfigError([Problem("command line", "--state", None, text)]) from error
+        try:
+            return await self.journal.open(self.now())
+        except NotOurs:
+            raise
+        except StoreError as error:
+            self._journal_failed(error)
+            return Recovered({}, None, False, None, None, 0)
 
     def _restore(self, recovered: Recovered) -> None:
         """Runs and alarms come back before the first sample; the start itself is written down."""
@@ -166,20 +185,35 @@ class GatewayApp:
 
     async def _commit(self) -> None:
         """One transaction for everything pending; then, and only then, the world is told."""
-        messages, self._unrecorded_messages = self._unrecorded_messages, []
+        commit = asyncio.create_task(self.journal.commit(self.now()), name="journal commit")
+        messages: list[Message] = []
         try:
-            await self.journal.commit(self.now())
+            while not commit.done():
+                messages, self._unrecorded_messages = self._unrecorded_messages, []
+                await asyncio.wait((commit,), timeout=_DISK_PATIENCE_S)
+                if not commit.done():
+                    self._journal_failed(StoreError(f"no answer from the disk within {_DISK_PATIENCE_S:g} s"), messages)
+            commit.result()
+        except asyncio.CancelledError:
+            commit.cancel()
+            await asyncio.wait((commit,))
+            raise
         except StoreError as error:
             self.unrecorded += 1
-            self.faults["journal"] = str(error)
-            _log.error("journal: %s", error)
-            # A disk that fails stops no alarm: the texts go out, and say that they are not on record.
-            self.texts.tell_unrecorded(messages)
+            self._journal_failed(error, messages)
             return
-        self.faults.pop("journal", None)
+        if self.faults.pop("journal", None) is not None:
+            _log.info("journal: written again after %d failed commits", self.unrecorded)
         self.texts.wake()
         for delivery in self.deliveries:
             delivery.wake()
+
+    def _journal_failed(self, error: StoreError, messages: Sequence[Message] = ()) -> None:
+        """A disk that fails stops no alarm: the texts go out, and say that they are not on record."""
+        level = logging.DEBUG if self.faults.get("journal") == str(error) else logging.ERROR
+        self.faults["journal"] = str(error)
+        _log.log(level, "journal: %s", error)
+        self.texts.tell_unrecorded(messages)
 
     async def _commit_loop(self) -> None:
         while True:

@@ -36,7 +36,7 @@ def socket_path(state_directory: Path) -> Path:
 async def serve(path: Path, answer: Answer) -> AsyncIterator[None]:
     """Listen while the context lasts. A line that is no JSON object is answered with its error, never fatal.
 
-    Raises ConfigError for a path that no socket can have.
+    Raises ConfigError for a path that no socket can have; a disk that takes none is logged, and nobody listens.
     """
 
     async def talk(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
@@ -52,10 +52,15 @@ async def serve(path: Path, answer: Answer) -> AsyncIterator[None]:
     if len(os.fsencode(path)) > _LONGEST_PATH:
         text = f"{path} is too long for a socket ({_LONGEST_PATH} bytes); choose a shorter --state"
         raise ConfigError([Problem("command line", "--state", None, text)])
-    _unlink(path)
     umask = os.umask(0o077)
     try:
+        _unlink(path)
         server = await asyncio.start_unix_server(talk, path, limit=_LINE_LIMIT)
+    except OSError as error:
+        # A disk that takes no socket takes no journal either; measuring goes on without both.
+        _log.error("control socket: %s: %s; no command reaches this gateway", path, error.strerror)
+        yield
+        return
     finally:
         os.umask(umask)
     try:

@@ -15,6 +15,7 @@
     │  ├─ TryLater          keep; optional not-before
     │  └─ Refused           parked with the reason, counted, alarmed; never retried for ever
     └─ StoreError
+       ├─ NotOurs           the journal of another gateway, site or product: do not start, leave it as it is
        ├─ DiskFull          notify anyway, shed in the stated order
        └─ Corrupt           notify anyway, quarantine the file and start a new one
 
@@ -28,7 +29,8 @@ from dataclasses import dataclass
 
 __all__ = [
     "GatewayError", "Problem", "ConfigError", "InputError", "DriverError", "BusDown", "DeviceSilent", "BadReply",
-    "DeviceFault", "NoSuchRegister", "DeliveryError", "TryLater", "Refused", "StoreError", "DiskFull", "Corrupt",
+    "DeviceFault", "NoSuchRegister", "DeliveryError", "TryLater", "Refused", "StoreError", "NotOurs", "DiskFull",
+    "Corrupt",
 ]  # fmt: skip
 
 
@@ -112,6 +114,10 @@ class Refused(DeliveryError):
 
 class StoreError(GatewayError):
     """The journal could not take a commit. Alarms still go out, marked "not recorded"."""
+
+
+class NotOurs(StoreError):
+    """The journal of another gateway, site, product or release: a gateway that meets it at its start does not run."""
 
 
 class DiskFull(StoreError):

@@ -7,9 +7,9 @@ delivered at least once; the occurrence in it makes a repeat recognisable. Nobod
 
 import asyncio
 import logging
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Coroutine, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Any, Protocol, TypeVar
 
 from gateway.backoff import Backoff
 from gateway.clock import Clock
@@ -23,6 +23,7 @@ log = logging.getLogger(__name__)
 
 REPEAT = " (rpt)"
 NOT_RECORDED = " (not recorded)"
+_T = TypeVar("_T")
 _PATIENCE_S = 120.0  # a modem may take a minute; one that takes two has told us nothing
 
 
@@ -104,6 +105,12 @@ class _Step:
     error: str = ""
 
 
+def _retrieved(task: asyncio.Task[Any]) -> None:
+    """Take note of how work ended that nobody waits for any more."""
+    if not task.cancelled():
+        task.exception()
+
+
 class _Doubtful(TryLater):
     """Nobody can say whether the text went out: the next attempt is a repeat."""
 
@@ -123,12 +130,14 @@ class TextDelivery:
         clock: Clock,
         retry_base_s: float = 5.0,
         retry_cap_s: float = 300.0,
+        disk_patience_s: float = 15.0,
     ) -> None:
         self._outbox = outbox
         self._contacts = {contact.id: contact for contact in contacts}
         self._notifiers = dict(notifiers)
         self._clock = clock
         self._retry_base_s, self._retry_cap_s = retry_base_s, retry_cap_s
+        self._disk_patience_s = disk_patience_s
         self._backoffs: dict[str, Backoff] = {}
         self._resting: set[str] = set()
         self._busy: set[str] = set()  # recipients
@@ -181,7 +190,7 @@ class TextDelivery:
         # Whoever is being told while the outbox is read may be listed as it stood before: not this time.
         busy = set(self._busy)
         try:
-            owed.extend(await self._outbox.outbox_due())
+            owed.extend(await self._on_disk(self._outbox.outbox_due()))
             if failures := self._store_backoff.reset():
                 log.info("texts: the outbox can be read again after %d failed attempts", failures)
         except StoreError as error:
@@ -273,7 +282,8 @@ class TextDelivery:
 
     async def _record(self, key: str, step: _Step) -> None:
         try:
-            await self._outbox.set_message_status(key, step.status, self._clock.now(), step.provider_ref, step.error)
+            at = self._clock.now()
+            await self._on_disk(self._outbox.set_message_status(key, step.status, at, step.provider_ref, step.error))
         except StoreError as error:
             log.warning("texts: %s is %s, not recorded: %s", key, step.status, error)
             if key in self._untold:
@@ -285,6 +295,23 @@ class TextDelivery:
         else:
             self._retell.discard(key)
             self._untold.pop(key, None)
+
+    async def _on_disk(self, work: Coroutine[Any, Any, _T]) -> _T:
+        """What the outbox says, or StoreError when it takes too long: a stuck disk must not hold up a person's text.
+
+        The work goes on meanwhile; its steps keep their order, since the outbox takes them in turn.
+        """
+        task = asyncio.create_task(work)
+        task.add_done_callback(_retrieved)
+        try:
+            await asyncio.wait((task,), timeout=self._disk_patience_s)
+        except asyncio.CancelledError:
+            task.cancel()
+            await asyncio.wait((task,), timeout=self._disk_patience_s)
+            raise
+        if not task.done():
+            raise StoreError(f"no answer from the disk within {self._disk_patience_s:g} s")
+        return task.result()
 
     def _rest(self, text: OwedText, error: TryLater) -> None:
         key = text.message.dedupe_key

@@ -6,7 +6,7 @@ import os
 from datetime import UTC, datetime
 from pathlib import Path
 
-from gateway.errors import StoreError
+from gateway.errors import NotOurs, StoreError
 from gateway.model import Instant
 
 __all__ = ["Hold", "companions", "is_remnant", "quarantine", "sync_directory"]
@@ -36,7 +36,7 @@ class Hold:
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError as error:
             os.close(descriptor)
-            raise StoreError(f"{self._path}: another gateway is writing this journal") from error
+            raise NotOurs(f"{self._path}: another gateway is writing this journal") from error
         self._descriptor = descriptor
 
     def release(self) -> None:

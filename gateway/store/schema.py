@@ -9,7 +9,7 @@ import contextlib
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from gateway.errors import Corrupt, StoreError
+from gateway.errors import Corrupt, NotOurs
 from gateway.model import Instant
 from gateway.store.database import Database, open_memory
 
@@ -148,11 +148,11 @@ def prepare(
     known = migrations[-1]
     if found == 0:
         if database.row("SELECT 1 FROM sqlite_master"):
-            raise StoreError(f"{database.path}: a SQLite file, but not a journal; it is left as it is")
+            raise NotOurs(f"{database.path}: a SQLite file, but not a journal; it is left as it is")
     elif database.rows("PRAGMA application_id")[0][0] != APPLICATION_ID:
-        raise StoreError(f"{database.path}: not a journal of this product; it is left as it is")
+        raise NotOurs(f"{database.path}: not a journal of this product; it is left as it is")
     elif found // _MINORS > known.major:
-        raise StoreError(
+        raise NotOurs(
             f"{database.path}: journal schema {found // _MINORS}.{found % _MINORS} is newer than this release "
             f"understands ({known}); install the newer release, or move the file away to start a new one"
         )
@@ -184,7 +184,7 @@ def _check_site(database: Database, site_id: str) -> None:
     if owner is None:
         raise Corrupt(f"{database.path}: the journal does not say which site it belongs to")
     if owner[0] != site_id:
-        raise StoreError(f"{database.path}: this is the journal of site {owner[0]!r}, not of {site_id!r}")
+        raise NotOurs(f"{database.path}: this is the journal of site {owner[0]!r}, not of {site_id!r}")
 
 
 def _check_shape(database: Database, applied: Sequence[Migration]) -> None:
