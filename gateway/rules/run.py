@@ -8,38 +8,34 @@ Limit rules prove by a count of consecutive samples, slug rules by a duration: `
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
-from enum import Enum
+from collections.abc import Callable, Mapping
+from dataclasses import replace
 from operator import ge, gt, le, lt
 from typing import Any
 
 from gateway.model import Condition, Finding, FindingEvent, Instant, Mode, Reading, Resume, Severity, Verdict
+from gateway.rules.baseline import Baselines
+from gateway.rules.finding import Record
+from gateway.rules.metering import Meter, Water, weighs
 from gateway.rules.seconds import RuleSeconds
-from gateway.rules.track import Run, SuspectedTrack, instant_from, instant_state
+from gateway.rules.stance import NO_SAMPLE, Heard, Stance, condition_of, of_mode
+from gateway.rules.threshold import Threshold
+from gateway.rules.track import Run, SuspectedTrack, instant_from, instant_state, moment
 from gateway.signals.qc import DISAGREE, Evidence
 from gateway.site import Channel, Rule
 
 __all__ = ["ExceedanceRule", "Stance"]
 
 _COMPARE = {">": gt, ">=": ge, "<": lt, "<=": le}
-_NEVER_US = 1 << 62
-
-
-class Stance(Enum):
-    """What a rule stands for at a moment."""
-
-    EXCEEDED = "exceeded"
-    SUSPECTED = "suspected"
-    PREALARM = "pre-alarm"
-    UNPROVEN = "exceeding, not yet proven"
-    WITHIN = "within the limit"
-    CANNOT_TELL = "cannot tell"
+_NE = Verdict.NOT_EVALUABLE
+_CLEARED, _CUT = FindingEvent.CLEARED, FindingEvent.INTERRUPTED
 
 
 class ExceedanceRule(ABC):
     """Judges one channel against one threshold, sample by sample. Single-threaded; time comes with the samples.
 
-    `limit` is the threshold in `rule.unit`, None while no baseline is in force: then nothing is evaluable.
+    `limit` is the threshold in `rule.unit`, None while no baseline is in force: then nothing is evaluable. It moves
+    with the baseline and with the rule's terms; no run outlives a change of terms.
     """
 
     unproven: Verdict
@@ -49,21 +45,22 @@ class ExceedanceRule(ABC):
         self.rule = rule
         self.channel = channel.name
         self.hold_us = channel.hold_us
-        self.baseline = rule.baseline.value if rule.baseline is not None else None
-        self.limit = _threshold(rule, self.baseline)
+        self.threshold = Threshold(rule, channel, start)
+        self.limit = self.threshold.limit
         self.seconds = RuleSeconds(channel.hold_us, start.mono_us)
-        self._hashes = hashes
+        self._record = Record(rule, self.threshold, hashes)
+        self._weighs = weighs(channel, rule.unit)
         self._exceeds = _COMPARE[rule.comparison]
-        self._upward = rule.comparison in (">", ">=")
+        self._upward = rule.comparison.startswith(">")
         self._to_unit = rule.to_unit
         self._plain = rule.to_unit.is_identity
+        self._full_scale = self.threshold.full_scale
+        self._moves = self.threshold.moves
         self._run: Run | None = None
+        self._water: Water | None = None  # the run's
         self._suspected = SuspectedTrack(channel.hold_us, rule.bridge_gap_us, rule.bridge_dip_us)
-        self._last_valid = start
-        self._last_word = start  # valid or dry: somebody could tell
-        self._silent = False  # the hold has passed without a word, and that was said
-        self._telling = False  # the latest word was a valid sample: a condition may be called normal
-        self._void_because = "no sample"
+        self._heard = Heard(start)
+        self._said = ""  # why there is no limit, as last said
         self._margin: float | None = None
         self._loudest: Finding | None = None  # the finding behind the present condition
 
@@ -75,11 +72,27 @@ class ExceedanceRule(ABC):
     def proof(self) -> str:
         """The proof in words, for the record and the text."""
 
+    def follow(self, baselines: Baselines, now: Instant) -> None:
+        """Take the threshold from these baselines, and put all three into every finding. Call before `restore`.
+
+        Their ledger must have been advanced to a reading's moment before `judge` sees the reading.
+        """
+        self.threshold.follow(baselines, now)
+        self.limit = self.threshold.limit
+        self._moves = self.threshold.moves
+
+    def measure(self, volume: Callable[[int], int], valid_us: Callable[[int], int]) -> None:
+        """Put the water of an event into its findings, and its load: a flow ledger's `volume` and `valid_us`."""
+        self._record.meter = Meter(volume, valid_us, self._weighs)
+
     @property
     def deadline_us(self) -> int:
-        """The monotonic moment past which silence changes this rule's mind; far away once it has."""
-        word_us = _NEVER_US if self._silent else self._last_word.mono_us + self.hold_us
-        return word_us if self._run is None else min(word_us, self._last_valid.mono_us + self.hold_us)
+        """The monotonic moment past which time alone changes this rule's mind; far away once it has."""
+        due_us = self._heard.due_us(self.hold_us, running=self._run is not None)
+        if self._moves and self.active:
+            word = self._heard.word
+            due_us = min(due_us, word.mono_us + self.threshold.ruling.until_utc_us - word.utc_us)
+        return due_us
 
     @property
     def active(self) -> bool:
@@ -88,10 +101,9 @@ class ExceedanceRule(ABC):
 
     def begin(self, start: Instant) -> list[Finding]:
         """What there is to say before the first sample: nothing, unless no baseline is in force."""
-        if self.limit is not None:
-            return []
-        self._silent = True
-        return [self._finding(FindingEvent.NOT_EVALUABLE, Verdict.NOT_EVALUABLE, start, start, 0, "no baseline")]
+        findings: list[Finding] = []
+        self._adopt(start, findings)
+        return findings
 
     def judge(self, reading: Reading, evidence: int, *, discharging: bool) -> list[Finding]:
         """Take the channel's next reading. Deadlines that passed before it are settled first, at their own moment.
@@ -100,55 +112,133 @@ class ExceedanceRule(ABC):
         """
         at = reading.at
         findings = self.tick(at) if at.mono_us > self.deadline_us else []
+        if self._moves:
+            self._amend(at, findings)
+            self._rebase(at, findings)
         limit = self.limit
         if limit is None:
-            self.seconds.say(Verdict.NOT_EVALUABLE, at.mono_us)
+            self.seconds.say(_NE, at.mono_us)
             return findings
         number = reading.value
         if evidence == Evidence.VOID or number is None:
             self._void(reading)
             return findings
+        if number >= self._full_scale and self.threshold.saturates(limit):
+            self._cannot_tell(Stance.SATURATED, at)
+            return findings
         value = number if self._plain else self._to_unit(number)
         exceeds = self._exceeds(value, limit)
+        idle = self._run is None and self._suspected.since is None
+        if idle and exceeds:
+            self.threshold.look(at)  # an event begins: what stands now is what its findings say
         if evidence == Evidence.VALID:
-            self._last_valid = self._last_word = at
-            self._silent = False
-            self._telling = True
+            self._heard.value(at)
             self._margin = limit - value if self._upward else value - limit
             if exceeds:
                 self._exceeding(value, at, findings)
-            elif self._run is None and not self.active:
+            elif idle:
                 self.seconds.say(Verdict.COMPLIANT if discharging else Verdict.NO_DISCHARGE, at.mono_us)
                 return findings
             else:
                 self._within(value, at, findings, discharging=discharging)
         else:
-            self._void_because = reading.tests[0] if reading.tests else "doubtful"
+            self._heard.unusable(reading, "doubtful")
         if exceeds or self.active:
             self._suspect(value, at, findings, exceeds=exceeds)
         return findings
 
+    def _amend(self, now: Instant, findings: list[Finding]) -> None:
+        """Terms that began or ended since the last look, each at its own moment: what ran under the old limit is over.
+
+        A clock set back puts the earlier terms in force again, from now on.
+        """
+        ruling = self.threshold.ruling
+        while not ruling.from_utc_us <= now.utc_us < ruling.until_utc_us:
+            forward = now.utc_us >= ruling.until_utc_us
+            edge = self._heard.edge(now, ruling.until_utc_us) if forward else now
+            findings += self._silence(edge)
+            run = self.open_since()
+            closing = None if run is None else self._record.of_run(_CLEARED, _NE, run, edge, "", water=self._water)
+            changed_by = self.threshold.amended(edge.utc_us)
+            ruling = self.threshold.ruling
+            if not changed_by:
+                continue
+            if closing is not None:
+                self._loudest = replace(closing, reason=f"limit changed by {changed_by}")
+                findings.append(self._loudest)
+            self._end_event(edge)
+            self._adopt(edge, findings)
+
+    def _end_event(self, at: Instant) -> None:
+        """What was under way on either track is over: the question has changed."""
+        if self._run is not None:
+            self._run = self._water = None
+            self.seconds.end_run(at.mono_us, self.unproven)
+        if self._suspected.told:
+            self.seconds.claim_doubt()
+        self._forget_suspicion()
+        if self._heard.telling:
+            self._cannot_tell(Stance.CANNOT_TELL, at)  # until the next sample
+
+    def _rebase(self, now: Instant, findings: list[Finding]) -> None:
+        """A baseline that moved since the last look; during an event it stays as it was, where the site freezes it."""
+        threshold = self.threshold
+        if self._suspected.lapsed(now.mono_us):
+            self._suspected.forget()
+        if not threshold.due(now) or (threshold.freezes and self.active):
+            return
+        run, verdict = self._run, Verdict.EXCEEDED if self.open_since() else _NE
+        closing = None if run is None else self._record.of_run(_CUT, verdict, run, now, "", water=self._water)
+        threshold.look(now)
+        if closing is not None and threshold.limit is None:
+            self._loudest = replace(closing, reason=f"interrupted: {threshold.reason}")
+            findings.append(self._loudest)
+            self._said = threshold.reason
+            self._run = self._water = None
+            self.seconds.end_run(now.mono_us, _NE)
+        self._adopt(now, findings)
+
+    def _adopt(self, at: Instant, findings: list[Finding]) -> None:
+        """Judge by the threshold as it stands from here on; that there is none is said once for each reason."""
+        threshold, heard = self.threshold, self._heard
+        had, self.limit = self.limit, threshold.limit
+        if self.limit is not None:
+            self._said = ""
+            if had is None:
+                heard.word, heard.silent = at, False
+            return
+        because = threshold.reason
+        if because != self._said:
+            findings.append(self._record(FindingEvent.NOT_EVALUABLE, _NE, at, at, 0, because))
+        self._said = because
+        self._forget_suspicion()
+        heard.silent = True
+        self._cannot_tell(threshold.stance, at, because)
+
+    def _cannot_tell(self, stance: Stance, at: Instant, because: str = "") -> None:
+        """From this sample on nobody can tell, until the next word."""
+        self._heard.nothing(stance, because)
+        self.seconds.say(_NE, at.mono_us)
+
     def _void(self, reading: Reading) -> None:
         """A reading that says nothing about the limit; a dry probe or a technician at work says so for the account."""
         if reading.mode is not Mode.RUN:
-            self._void_because = reading.mode.value
-            self._telling = False
-            self.seconds.say(Verdict.NOT_EVALUABLE, reading.at.mono_us)
+            self._cannot_tell(of_mode(reading.mode), reading.at)
         elif reading.dry and DISAGREE not in reading.tests:
-            self._void_because = "no discharge"
-            self._telling = False
-            self._last_word = reading.at
-            self._silent = False
+            self._heard.dry(reading.at)
             self.seconds.say(Verdict.NO_DISCHARGE, reading.at.mono_us)
         else:
-            self._void_because = reading.tests[0] if reading.tests else "no sample"
+            self._heard.unusable(reading, NO_SAMPLE)
 
     def _exceeding(self, value: float, at: Instant, findings: list[Finding]) -> None:
-        run = self._run
+        run, meter = self._run, self._record.meter
         if run is None:
             run = self._run = Run(at, value)
+            self._water = None if meter is None else Water.begin(meter, at.mono_us, value)
         else:
             run.extend(value, at, upward=self._upward)
+            if meter is not None and self._water is not None:
+                self._water.add(meter, at.mono_us, value)
         self.seconds.exceeding(at.mono_us)
         if run.proven:
             return
@@ -156,26 +246,23 @@ class ExceedanceRule(ABC):
             run.proven = True
             self._suspected.told = True
             self.seconds.prove()
-            reason = self.proof() + self._caveats(value)
-            findings.append(self._of_run(FindingEvent.RAISED, Verdict.EXCEEDED, run, at, value, reason))
+            reason = self.proof() + self._record.caveats(value)
+            findings.append(self._tell(FindingEvent.RAISED, Verdict.EXCEEDED, run, at, reason))
             return
         # Each pre-alarm once per run: the only moment at which there is time to act (ordinances 1.3.3 j).
         steps_us = self.rule.prealarms_us
         while run.prealarms < len(steps_us) and run.duration_us >= steps_us[run.prealarms]:
-            step_us = steps_us[run.prealarms]
+            reason = self._record.warning(steps_us[run.prealarms])
             run.prealarms += 1
-            left_min = (self.rule.duration_us - step_us) / 60e6
-            reason = f"exceeding for {step_us / 60e6:g} min; an exceedance in {left_min:g} min if it goes on"
-            findings.append(self._of_run(FindingEvent.PREALARM, Verdict.SUSPECTED, run, at, value, reason))
+            findings.append(self._tell(FindingEvent.PREALARM, Verdict.SUSPECTED, run, at, reason))
 
     def _within(self, value: float, at: Instant, findings: list[Finding], *, discharging: bool) -> None:
         run = self._run
         if run is not None:
-            self._run = None
             self.seconds.end_run(at.mono_us, self.unproven)
             if run.proven:
-                reason = "back within the limit"
-                findings.append(self._of_run(FindingEvent.CLEARED, Verdict.COMPLIANT, run, at, value, reason))
+                findings.append(self._tell(_CLEARED, Verdict.COMPLIANT, run, at, "back within the limit", value))
+            self._run = self._water = None
         self.seconds.say(Verdict.COMPLIANT if discharging else Verdict.NO_DISCHARGE, at.mono_us)
 
     def _suspect(self, value: float, at: Instant, findings: list[Finding], *, exceeds: bool) -> None:
@@ -197,71 +284,63 @@ class ExceedanceRule(ABC):
         if exceeds and self.proves(duration_us, track.count):
             track.told = True
             self.seconds.claim_doubt()
-            event, verdict = FindingEvent.SUSPECTED, Verdict.SUSPECTED
-            finding = self._finding(event, verdict, since, at, duration_us, track.reason(), value, track.extreme)
-            self._loudest = finding
-            findings.append(finding)
+            told = FindingEvent.SUSPECTED, Verdict.SUSPECTED, since, at, duration_us, track.reason()
+            self._loudest = self._record(*told, value, track.extreme)
+            findings.append(self._loudest)
+
+    def _forget_suspicion(self) -> None:
+        self._suspected.forget()
+        self._suspected.ended()
+        self.seconds.lift_doubt()
 
     def tick(self, now: Instant) -> list[Finding]:
+        """Discover what elapsed time alone has changed, each change at its own moment."""
+        findings: list[Finding] = []
+        if self._moves:
+            self._amend(now, findings)
+        return findings + self._silence(now)
+
+    def _silence(self, now: Instant) -> list[Finding]:
         """Discover that the maximum hold has passed; each silence is said once, stamped at its own deadline."""
         findings: list[Finding] = []
-        hold = f"{self.hold_us / 1e6:g} s"
-        run = self._run
-        if run is not None and now.mono_us > self._last_valid.mono_us + self.hold_us:
-            deadline = _moment(now, self._last_valid.mono_us + self.hold_us)
-            self._run = None
-            self._telling = False
-            self.seconds.end_run(deadline.mono_us, Verdict.NOT_EVALUABLE)
+        heard, run = self._heard, self._run
+        reason = f"no valid sample for {self.hold_us / 1e6:g} s ({heard.because})"
+        if run is not None and now.mono_us > heard.valid.mono_us + self.hold_us:
+            deadline = moment(now, heard.valid.mono_us + self.hold_us)
+            heard.telling = False
+            self.seconds.end_run(deadline.mono_us, _NE)
             if run.proven:
                 self._suspected.told = False  # bridged, it is suspected again; only a new proof makes it exceeded
-            verdict = Verdict.EXCEEDED if run.proven else Verdict.NOT_EVALUABLE
-            reason = f"interrupted: no valid sample for {hold} ({self._void_because})"
-            findings.append(self._of_run(FindingEvent.INTERRUPTED, verdict, run, deadline, run.observed, reason))
+            verdict = Verdict.EXCEEDED if run.proven else _NE
+            findings.append(self._tell(_CUT, verdict, run, deadline, f"interrupted: {reason}"))
+            self._run = self._water = None
         if self._suspected.stale(now.mono_us):
-            self._suspected.forget()
-            self._suspected.ended()
-            self.seconds.lift_doubt()
-        if not self._silent and now.mono_us > self._last_word.mono_us + self.hold_us:
-            self._silent = True
-            self._telling = False
+            self._forget_suspicion()
+        if not heard.silent and now.mono_us > heard.word.mono_us + self.hold_us:
+            heard.hush()
             if run is None and self.limit is not None:
-                deadline = _moment(now, self._last_word.mono_us + self.hold_us)
-                reason = f"no valid sample for {hold} ({self._void_because})"
-                event, verdict = FindingEvent.NOT_EVALUABLE, Verdict.NOT_EVALUABLE
-                findings.append(self._finding(event, verdict, self._last_word, deadline, 0, reason))
+                deadline = moment(now, heard.word.mono_us + self.hold_us)
+                findings.append(self._record(FindingEvent.NOT_EVALUABLE, _NE, heard.word, deadline, 0, reason))
         return findings
 
     @property
     def stance(self) -> Stance:
         """The loudest thing this rule can say now."""
         run = self._run
-        if run is None and self._suspected.since is None:
-            return Stance.WITHIN if self._telling else Stance.CANNOT_TELL
         if run is not None and run.proven:
             return Stance.EXCEEDED
         if self._suspected.told:
             return Stance.SUSPECTED
         if run is not None:
             return Stance.PREALARM if run.prealarms else Stance.UNPROVEN
-        return Stance.WITHIN if self._telling else Stance.CANNOT_TELL
+        return self._heard.stance
 
     def condition(self) -> Condition:
-        """The stance in full, for the alarm engine. An unproven exceedance neither raises nor clears."""
-        alarm, loudest = self.rule.alarm, self._loudest
-        match self.stance:
-            case Stance.EXCEEDED:
-                return Condition(alarm, True, self.rule.severity, self.proof(), None, loudest)
-            case Stance.SUSPECTED:
-                severity = min(Severity.WARNING, self.rule.severity)
-                return Condition(alarm, True, severity, self._suspected.reason(), None, loudest)
-            case Stance.PREALARM:
-                return Condition(alarm, True, Severity.NOTICE, "pre-alarm", None, loudest)
-            case Stance.UNPROVEN:
-                return Condition(alarm, None, Severity.NOTICE, "exceeding, not yet proven")
-            case Stance.CANNOT_TELL:
-                return Condition(alarm, None, Severity.NOTICE, f"cannot tell ({self._void_because})")
-            case Stance.WITHIN:
-                return Condition(alarm, False, Severity.NOTICE, "within the limit", self._margin, loudest)
+        """The stance in full, for the alarm engine; a suspended rule is recorded and calls nobody."""
+        severity = Severity.NOTICE if self.threshold.ruling.suspended else self.rule.severity
+        reasons = {Stance.EXCEEDED: self.proof, Stance.SUSPECTED: self._suspected.reason}
+        reason = reasons.get(stance := self.stance, self._heard.words)()
+        return condition_of(self.rule.alarm, stance, severity, reason, self._margin, self._loudest)
 
     def open_since(self) -> Run | None:
         """The proven run still under way, if there is one."""
@@ -274,8 +353,9 @@ class ExceedanceRule(ABC):
         return {
             "run": None if self._run is None else self._run.state(),
             "suspected": self._suspected.state(),
-            "last_valid": instant_state(self._last_valid),
-            "limit": self.limit,
+            "last_valid": instant_state(self._heard.valid),
+            **self.threshold.state(),
+            "water": None if self._water is None else self._water.state(),
         }
 
     def restore(self, state: Mapping[str, Any], resume: Resume) -> list[Finding]:
@@ -285,82 +365,36 @@ class ExceedanceRule(ABC):
         recorded as interrupted and a new one must prove itself.
         """
         last_valid = instant_from(state["last_valid"], resume)
-        if last_valid is not None and state["limit"] == self.limit:
-            self._last_valid = self._last_word = last_valid
-            self._void_because = "the gateway was down"
+        if last_valid is not None and self.threshold.restore(state, resume.now):
+            self.limit = self.threshold.limit
+            self._heard.resumed(last_valid)
             self._suspected.restore(state["suspected"], resume)
             if state["run"] is not None:
                 self._run = run = Run.from_state(state["run"], resume)
+                water = state.get("water")
+                self._water = None if run is None or water is None else Water(*water)
                 if run is not None and (run.proven or run.prealarms):
                     event = FindingEvent.RAISED if run.proven else FindingEvent.PREALARM
-                    self._of_run(event, Verdict.EXCEEDED, run, run.last, run.observed, self.proof())
+                    self._tell(event, Verdict.EXCEEDED, run, run.last, self.proof())
             return []
         self.forget(resume)
         lost = None if state["run"] is None else Run.from_state(state["run"], Resume(resume.now, 0))
         if lost is None:
             return []
         because = "the threshold changed" if last_valid is not None else "nobody can tell for how long"
-        reason = f"interrupted: the gateway was down; {because}"
-        event, verdict = FindingEvent.INTERRUPTED, Verdict.NOT_EVALUABLE
-        return [self._of_run(event, verdict, lost, resume.now, lost.observed, reason)]
+        return [self._tell(_CUT, _NE, lost, resume.now, f"interrupted: the gateway was down; {because}")]
 
     def forget(self, resume: Resume) -> None:
         """Start afresh at a restart: what was stored cannot be used."""
-        self._run = None
+        self.threshold.forget(resume.now)
+        self.limit = self.threshold.limit
+        self._run = self._water = None
         self._suspected.forget()
-        self._last_valid = self._last_word = resume.now
+        self._heard.valid = self._heard.word = resume.now
 
-    def _caveats(self, value: float) -> str:
-        rule = self.rule
-        caveats = ""
-        if rule.uncertainty is not None and self.limit is not None and abs(value - self.limit) <= rule.uncertainty:
-            caveats += f"; within the sensor's uncertainty of {rule.uncertainty:g} {rule.unit}"
-        return caveats + ("; measured by a surrogate" if rule.surrogate else "")
-
-    def _of_run(
-        self, event: FindingEvent, verdict: Verdict, run: Run, at: Instant, observed: float | None, reason: str
+    def _tell(
+        self, event: FindingEvent, verdict: Verdict, run: Run, at: Instant, reason: str, observed: float | None = None
     ) -> Finding:
-        finding = self._finding(event, verdict, run.since, at, run.duration_us, reason, observed, run.extreme)
-        self._loudest = finding
-        return finding
-
-    def _finding(
-        self,
-        event: FindingEvent,
-        verdict: Verdict,
-        since: Instant,
-        at: Instant,
-        duration_us: int,
-        reason: str,
-        observed: float | None = None,
-        extreme: float | None = None,
-    ) -> Finding:
-        rule = self.rule
-        return Finding(
-            event=event,
-            rule=rule.id,
-            clause=rule.clause,
-            channel=self.channel,
-            verdict=verdict,
-            since=since,
-            at=at,
-            duration_us=duration_us,
-            reason=reason,
-            unit=rule.unit,
-            observed=observed,
-            limit=self.limit,
-            baseline=self.baseline,
-            extreme=extreme,
-            hashes=self._hashes,
-        )
-
-
-def _threshold(rule: Rule, baseline: float | None) -> float | None:
-    if rule.factor is None:
-        return rule.limit
-    return None if baseline is None else rule.factor * baseline
-
-
-def _moment(now: Instant, mono_us: int) -> Instant:
-    """A past moment of this process's axis, with the UTC it had by the present clock."""
-    return Instant(now.utc_us - (now.mono_us - mono_us), mono_us, now.synced)
+        """A finding about the run, which is what the condition now rests on."""
+        self._loudest = self._record.of_run(event, verdict, run, at, reason, observed=observed, water=self._water)
+        return self._loudest

@@ -5,7 +5,7 @@ from typing import Any
 
 from gateway.model import Instant, Resume
 
-__all__ = ["Run", "SuspectedTrack", "instant_from", "instant_state"]
+__all__ = ["Run", "SuspectedTrack", "instant_from", "instant_state", "moment"]
 
 
 def instant_state(at: Instant) -> list[int]:
@@ -17,6 +17,11 @@ def instant_from(state: list[int], resume: Resume) -> Instant | None:
     """The stored moment on this process's axis, or None when it cannot be placed."""
     mono_us = resume.mono(state[1])
     return None if mono_us is None else Instant(state[0], mono_us, bool(state[2]))
+
+
+def moment(now: Instant, mono_us: int) -> Instant:
+    """A past moment of this process's axis, with the UTC it had by the present clock."""
+    return Instant(now.utc_us - (now.mono_us - mono_us), mono_us, now.synced)
 
 
 class Run:
@@ -109,9 +114,7 @@ class SuspectedTrack:
             if exceeds:
                 self._start(value, at)
             return
-        if mono_us - self.seen_us > self.bridge_gap_us or (
-            self.dip_since_us is not None and mono_us - self.dip_since_us > self.bridge_dip_us
-        ):
+        if self.lapsed(mono_us):
             self._clear()
             if exceeds:
                 self._start(value, at)
@@ -143,6 +146,13 @@ class SuspectedTrack:
     def stale(self, mono_us: int) -> bool:
         """Whether what is under way can no longer be bridged by anything that comes now."""
         return self.since is not None and mono_us - self.seen_us > self.bridge_gap_us
+
+    def lapsed(self, mono_us: int) -> bool:
+        """Whether what is under way is over for a sample that comes now, whatever it says."""
+        dip_us = self.dip_since_us
+        return self.stale(mono_us) or (
+            self.since is not None and dip_us is not None and mono_us - dip_us > self.bridge_dip_us
+        )
 
     def forget(self) -> None:
         """Let go of what is under way."""
