@@ -22,7 +22,6 @@ class Program:
 
 PROGRAMS = (
     Program("mosquitto", "mosquitto", "tests against a real MQTT broker (marker `mosquitto`)"),
-    Program("socat", "socat", "tests that join two serial lines from outside the product"),
     Program("openssl", "openssl", "tests that make certificates for MQTT over TLS"),
 )
 
