@@ -34,11 +34,11 @@ class Clock(Protocol):
 
 
 class SystemClock:
-    """Wall clock and CLOCK_BOOTTIME of this machine (monotonic, counts suspend; reliability 3)."""
+    """Wall clock and CLOCK_BOOTTIME of this machine (monotonic, counts suspend)."""
 
     @property
     def axis(self) -> str:
-        """The kernel's id of this boot; systemd hands it in as BOOT_ID where /proc is hidden (reliability 4.2)."""
+        """The kernel's id of this boot; systemd hands it in as BOOT_ID where /proc is hidden."""
         handed_in = os.environ.get("BOOT_ID")
         if handed_in:
             return handed_in.replace("-", "")

@@ -1,4 +1,4 @@
-"""Quality as people see it: the letters of NAMUR NE 107 (domain 3.2)."""
+"""Quality as people see it: the letters of NAMUR NE 107."""
 
 from gateway.model import Mode, Quality, Reading
 

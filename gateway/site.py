@@ -75,7 +75,7 @@ class Channel:
     derived_from: str | None = None
     primary: Primary | None = None
     conversion: Conversion = Conversion()
-    full_scale: float | None = None  # at or above it the sensor is saturated (ordinances 1.3.3 h)
+    full_scale: float | None = None  # at or above it the sensor is saturated
     fail_span: Span = Span()
     suspect_span: Span = Span()
     sentinels: tuple[float, ...] = ()
@@ -98,7 +98,7 @@ class Witness:
 
 @dataclass(frozen=True, slots=True)
 class Discharging:
-    """When the user is discharging (ordinances 1.3.2): flow and level witnesses with on- and off-delay.
+    """When the user is discharging: flow and level witnesses with on- and off-delay.
 
     `applies_to` names the channels that do not count while any witness says dry.
     """
@@ -125,7 +125,7 @@ class Baseline:
     approved_by: str
     approved_on: str  # ISO date
     hash: str
-    floor: float | None = None  # in `unit`: never less than this (ordinances 1.3.3 g)
+    floor: float | None = None  # in `unit`: never less than this
     frozen: bool = True  # a computed baseline keeps the value it had when an event began
     min_days: int = 7  # valid normal days an operating baseline needs
 
@@ -192,20 +192,20 @@ class Rule:
     confirm: int = 3
     to_unit: Conversion = Conversion()
     prealarms_us: tuple[int, ...] = ()
-    bridge_gap_us: int = 0  # the suspected track bridges gaps up to this (ordinances 1.3.3 d)
+    bridge_gap_us: int = 0  # the suspected track bridges gaps up to this
     bridge_dip_us: int = 0  # and dips up to this (1.3.3 c)
     uncertainty: float | None = None  # in `unit`
     action: str = ""  # the one thing to do, for the text
     reading_approved_by: str = ""
     surrogate: bool = False
     window: str = ""  # averages: `day` (fixed local day), `30-day` (trailing local days), `month` (calendar month)
-    coverage: float = 0.75  # share of the discharging time that must be valid, else provisional (ordinances 1.3.4)
+    coverage: float = 0.75  # share of the discharging time that must be valid, else provisional
     min_days: int = 22  # discharge days a 30-day average needs, else provisional (1.3.5)
     advisory: bool = False  # a review trigger or a classification, not a violation
     laboratory: bool = False  # judged from laboratory results; `channel` is then `lab:<quantity>`
     quantity: str = ""
     terms: tuple["Term", ...] = ()
-    trc: float | None = None  # technical review criterion: 1.4 BOD, TSS, FOG; 1.2 others; None for pH (domain 2)
+    trc: float | None = None  # technical review criterion: 1.4 BOD, TSS, FOG; 1.2 others; None for pH
     jurisdiction: str = "local"  # `federal` limits are never relaxed
     inside: Span | None = None  # excursions: where the value belongs, in the channel's unit; `unit` is then minutes
     notes: tuple[str, ...] = ()  # what the site file changed of the pack's numbers, for findings and reports
@@ -218,7 +218,7 @@ class Rule:
 
 @dataclass(frozen=True, slots=True)
 class AlarmPolicy:
-    """How one alarm behaves for people; never touches what the rule records (ordinances 0-8).
+    """How one alarm behaves for people; never touches what the rule records.
 
     `deadband` is in the rule's unit. Delays are monotonic. `realarm_us` None means never.
     """

@@ -61,7 +61,7 @@ def advise(
 
 
 def _testable(rule: Rule, site: Site, problems: Problems) -> None:
-    """A threshold the channel can never be read beyond makes the rule untestable (ordinances 1.3.3 h)."""
+    """A threshold the channel can never be read beyond makes the rule untestable."""
     channel = site.channels[rule.channel]
     if rule.factor is not None and rule.baseline is None:
         problems.warning(
@@ -112,7 +112,7 @@ def _threshold(rule: Rule, site: Site) -> float | None:
 
 
 def _fits_the_pipe(site: Site, pipe_gpm: float, problems: Problems) -> None:
-    """More than a pipe can carry is a surcharge or a fault, not a flow (ordinances 1.3.3 i)."""
+    """More than a pipe can carry is a surcharge or a fault, not a flow."""
     most_gpm = CAPACITY_MARGIN * pipe_gpm
     holds = f"the pipe carries {pipe_gpm:.4g} gpm when full, and no more than {CAPACITY_MARGIN:g} times that"
     for channel in site.channels.values():

@@ -57,7 +57,7 @@ DEFAULT_FAIL_SPANS: Mapping[str, tuple[float, float, str]] = {
     **dict.fromkeys(SUBSTANCES, (-10, 100_000, "mg/L")),
 }
 
-# Quantities a probe measures only while it is in the discharge (ordinances 1.3.2).
+# Quantities a probe measures only while it is in the discharge.
 IN_THE_LIQUID = frozenset(
     {"pH", "temperature", "conductivity", "turbidity", "tss", "bod", "cod", "ammonium", "chlorine", "fluoride"}
     | {"sulfide", "oxygen", "orp"}

@@ -1,4 +1,4 @@
-"""The texts: what a superintendent reads at night, in one GSM-7 segment (domain 3.8).
+"""The texts: what a superintendent reads at night, in one GSM-7 segment.
 
     LV-MH3 Acme Dairy HIGH pH 3.9 <5.5 (194-6C(7)) since 02:14 EDT 6min ONGOING. Sensor OK. Call the plant. ACK 4-17
     LV-MH3 ENDED pH back 6.4 (limit 5.5) at 02:31 EDT. 17min, min 3.6. ACK 4-17

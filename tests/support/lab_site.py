@@ -13,7 +13,7 @@ DAY_ONE = date(2026, 1, 5)
 UNSPECIFIED = "The average is not to pass this; averaging period unspecified in law."
 CONTROL = "Beyond it the establishment is subject to control by the Town Engineer: a control trigger."
 
-# Substance: 30-day average, 24-hour average, in mg/L (ordinances 1.2; the same in both towns).
+# Substance: 30-day average, 24-hour average, in mg/L; the same in both towns.
 TOXIC = {
     "cadmium": (0.4, 0.8), "hex-chromium": (0.2, 0.4), "total-chromium": (4.0, 8.0), "copper": (0.8, 1.6),
     "lead": (0.2, 0.4), "mercury": (0.2, 0.4), "nickel": (4.0, 8.0), "zinc": (1.2, 2.4), "arsenic": (0.2, 0.4),

@@ -1,4 +1,4 @@
-"""The slug rule, sample by sample: what proves, what ends, what is only suspected (ordinances 1.3.3)."""
+"""The slug rule, sample by sample: what proves, what ends, what is only suspected."""
 
 import pytest
 
