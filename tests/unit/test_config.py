@@ -277,7 +277,7 @@ def test_check_shows_the_wire_address_of_every_read() -> None:
 
 
 def test_check_of_a_sound_site() -> None:
-    """A sound site exits 0 and shows reads, rules with their baselines, idle rules, packs and what the law leaves open."""
+    """A sound site exits 0 and shows reads, rules with baselines, idle rules, packs and what the law leaves open."""
     out = io.StringIO()
     assert run_check(shipped("examples", "little-valley"), as_json=False, out=out) == 0
     text = out.getvalue()
