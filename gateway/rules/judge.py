@@ -3,12 +3,19 @@
 from collections.abc import Mapping
 from typing import Any, Protocol
 
-from gateway.model import Condition, Finding, Instant, Reading, Resume
-from gateway.rules.seconds import RuleSeconds
+from gateway.model import Condition, Finding, Instant, Reading, Resume, Verdict
 from gateway.rules.track import Run
 from gateway.site import Rule
 
-__all__ = ["Judge"]
+__all__ = ["Account", "Judge"]
+
+
+class Account(Protocol):
+    """Where one rule's time went."""
+
+    def report(self, mono_us: int) -> dict[Verdict, int]:
+        """Microseconds by verdict from the start to a moment; they sum to the period."""
+        ...
 
 
 class Judge(Protocol):
@@ -19,7 +26,11 @@ class Judge(Protocol):
 
     rule: Rule
     channel: str
-    seconds: RuleSeconds
+
+    @property
+    def seconds(self) -> Account:
+        """Where the rule's time went."""
+        ...
 
     @property
     def deadline_us(self) -> int:

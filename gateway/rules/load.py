@@ -1,0 +1,36 @@
+"""Loads: a mean concentration times the water it was in (domain 5)."""
+
+from dataclasses import dataclass
+
+from gateway.site import Channel, Conversion
+from gateway.units import conversion
+
+__all__ = ["Load", "load_of"]
+
+_TRADE_LB = 8.34e-6  # lb for mg/L in a gallon: 8.34 per MGD as the trade computes it; 8.3454 from the definitions
+_L_PER_GAL = 3.785411784  # exact: 231 in3
+
+
+@dataclass(frozen=True, slots=True)
+class Load:
+    """Turns a value in the channel's unit and a volume in gal into a load."""
+
+    to_mg_per_l: Conversion
+
+    def lb(self, value: float, volume_gal: float) -> float:
+        """Pounds, with the factor of the trade (reports are written with it)."""
+        return self.to_mg_per_l(value) * volume_gal * _TRADE_LB
+
+    def kg(self, value: float, volume_gal: float) -> float:
+        """Kilograms, exactly: mg/L x L / 1,000,000."""
+        return self.to_mg_per_l(value) * volume_gal * _L_PER_GAL / 1e6
+
+
+def load_of(channel: Channel) -> Load | None:
+    """The load of a channel of concentration; None for any other. ppm in a gas is no concentration in water."""
+    if channel.quantity == "h2s-gas":
+        return None
+    try:
+        return Load(conversion(channel.unit, "mg/L"))
+    except ValueError:
+        return None
