@@ -77,11 +77,8 @@ def _reads(loaded: Loaded) -> Iterator[WireRead]:
                 register.order, doc,
             )  # fmt: skip
 
-        yield one("value", point.register, point.doc_register)
-        if point.unit_register is not None:
-            yield one("unit", point.unit_register.register)
-        for rule in point.status:
-            yield one("status", rule.register)
+        for what, register in point.parts():
+            yield one(what, register, point.doc_register if register is point.register else "")
 
 
 def _as_data(loaded: Loaded | None, errors: Sequence[Problem]) -> dict[str, Any]:

@@ -55,7 +55,7 @@ def read(path: Path, *, for_replay: bool = False, today: date | None = None) -> 
     tree = validated(source, problems)
     packs, pack_problems = load_packs(path, tree.site.ordinances, problems)
     packs_sound = len(packs) == len(tree.site.ordinances) and not any(found.errors for found in pack_problems)
-    profiles = load_profiles(path, tree.devices, problems)
+    profiles = load_profiles(path, tree.devices, tree.buses, problems)
     gate = None if for_replay else today or _today()
     built = build_site(
         tree,

@@ -10,6 +10,7 @@ from typing import Any
 from gateway.content_hash import content_hash
 from gateway.drivers import profiles
 from gateway.drivers.profile import Profile
+from gateway.drivers.quirks import refused_on
 from gateway.errors import ConfigError, Problem
 from gateway.problems import Problems
 from gateway.rules.pack import Pack, parse_pack
@@ -20,7 +21,10 @@ from gateway.toml_lines import key_lines
 
 __all__ = ["DeviceProfile", "Source", "load_packs", "load_profiles", "read_toml"]
 
-_PROFILE_KEYS = ("order", "address_offset", "limits", "status", "units", "points", "transport")
+_PROFILE_KEYS = (
+    "order", "address_offset", "limits", "status", "units", "points", "transport", "part", "confirmed", "lists",
+    "facts", "trigger", "start", "wake", "writable", "refresh",
+)  # fmt: skip
 
 _AT_LINE = re.compile(r" \(at (?:line (\d+), column \d+|end of document)\)")
 
@@ -99,16 +103,22 @@ class DeviceProfile:
     """The name of a shipped profile, or the absolute path of the user's own."""
 
 
-def load_profiles(site_file: Path, devices: Mapping[str, Any], problems: Problems) -> dict[str, DeviceProfile]:
-    """The profile of each device, by device; one with a mistake is left out.
+def load_profiles(
+    site_file: Path, devices: Mapping[str, Any], buses: Mapping[str, Any], problems: Problems
+) -> dict[str, DeviceProfile]:
+    """The profile of each device, by device; one with a mistake is left out, as is one its bus cannot speak to.
 
-    `devices` by name, each with `profile` and its overrides in `model_extra`.
+    `devices` by name, each with `bus`, `profile` and its overrides in `model_extra`; `buses` by name, with their kind.
     """
     loaded: dict[str, DeviceProfile] = {}
     for name, table in devices.items():
         overrides = table.model_extra or {}
         try:
             profile = profiles.load(table.profile, overrides, site_file.parent)
+            refusal = refused_on(buses[table.bus].kind if table.bus in buses else "", profile.transport.framings)
+            if refusal:
+                problems.error(("devices", name, "profile"), refusal)
+                continue
             path = _beside(site_file, table.profile, "devices")
             source = str(path.resolve()) if _is_path(table.profile) else table.profile
             loaded[name] = DeviceProfile(profile, content_hash(read_toml(path).content), source)

@@ -10,7 +10,7 @@ from gateway.signals.flow import rating
 from gateway.signals.pipe import CAPACITY_MARGIN
 from gateway.site import Channel, Rule, Site
 from gateway.site_build import Built
-from gateway.units import conversion
+from gateway.units import conversion, format_duration
 
 __all__ = ["advise"]
 
@@ -136,7 +136,7 @@ def _fits_the_pipe(site: Site, pipe_gpm: float, problems: Problems) -> None:
 
 
 def _sources(site: Site, profiles: Mapping[str, DeviceProfile], problems: Problems) -> None:
-    taken: dict[tuple[str, int, int, int], str] = {}
+    taken: dict[object, str] = {}
     for channel in site.channels.values():
         path = ("channels", channel.name)
         if channel.device is None and channel.derived_from is None:
@@ -145,18 +145,30 @@ def _sources(site: Site, profiles: Mapping[str, DeviceProfile], problems: Proble
             continue
         device, profile = site.devices[channel.device], profiles[channel.device].profile
         point = profile.points[channel.point]
-        register = (device.bus, device.unit, point.function, point.address)
-        other = taken.setdefault(register, channel.name)
+        codes = tuple(point.listing.units) if point.listing is not None else ()
+        other = taken.setdefault((device.bus, device.unit, point.register, codes), channel.name)
         if other != channel.name:
             problems.warning((*path, "point"), f"is the register that channel {other!r} reads already")
         try:
             plan([point], profile.limits)
         except ValueError as error:
             problems.warning(("devices", device.name, "limits"), str(error))
+        if not point.verified and not profile.confirmed:
+            problems.warning(
+                (*path, "point"), f"{point.name} is in no document that was seen: compare with the display"
+            )
+        refresh_us = profile.quirks.refresh_us
+        if refresh_us is not None and channel.poll_us < refresh_us:
+            often = format_duration(refresh_us)
+            problems.warning((*path, "poll"), f"the instrument renews its values every {often} only")
     if len(site.channels) > _MAX_CHANNELS:
         problems.warning(
             ("channels",), f"one gateway serves up to {_MAX_CHANNELS} channels, here are {len(site.channels)}"
         )
+    for name in site.devices:
+        profile = profiles[name].profile
+        for open_fact in () if profile.confirmed else profile.confirm:
+            problems.warning(("devices", name, "profile"), f"to be confirmed on the device: {open_fact}")
     idle = set(site.devices) - {channel.device for channel in site.channels.values()}
     for name in sorted(idle):
         problems.warning(("devices", name), "is read by no channel")

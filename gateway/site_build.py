@@ -67,7 +67,6 @@ def build_site(
     zone = _time_zone(tree.site.time_zone, problems)
     packs = as_the_site_takes_them(packs, tree, problems, packs_sound=packs_sound)
     points = {name: loaded.profile.points for name, loaded in profiles.items()}
-    sources = {name: loaded.source for name, loaded in profiles.items()}
     channels = build_channels(tree, points, _declared(content, "devices"), problems)
     for name in tree.baselines:
         _channel(name, "", ("baselines", name), content, channels, problems)
@@ -89,7 +88,7 @@ def build_site(
         alarms=alarms,
         contacts=build_contacts(tree.contacts, _declared(content, "notify"), problems),
         buses=build_buses(tree.buses, problems),
-        devices=build_devices(tree, _declared(content, "buses"), sources, problems),
+        devices=build_devices(tree, _declared(content, "buses"), profiles, problems),
         sinks=build_parts("sinks", tree.sinks, problems),
         notifiers=build_parts("notify", tree.notify, problems),
         baselines=baselines,

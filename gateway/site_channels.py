@@ -199,6 +199,8 @@ class _ChannelReader:
         sent = point.unit or ""
         if point.unit_register is not None and told and told not in point.unit_register.units.values():
             self.error("source_unit", f"the device cannot send {told}")
+        if sent and not told and not _known_unit(sent):
+            self.error("point", f"{table.point} is in {sent}, which no channel takes")
         return told or _known_unit(sent) or self.unit
 
     def _told_source_unit(self) -> str:

@@ -14,6 +14,7 @@ from gateway.spelling import did_you_mean
 from gateway.toml_lines import Path
 
 if TYPE_CHECKING:
+    from gateway.config_files import DeviceProfile
     from gateway.config_shape import BusTable, ContactTable, PartTable, SiteFile
 
 __all__ = ["build_buses", "build_contacts", "build_devices", "build_parts"]
@@ -44,9 +45,9 @@ def build_buses(tables: Mapping[str, "BusTable"], problems: Problems) -> dict[st
 
 
 def build_devices(
-    tree: "SiteFile", buses: Iterable[str], sources: Mapping[str, str], problems: Problems
+    tree: "SiteFile", buses: Iterable[str], profiles: Mapping[str, "DeviceProfile"], problems: Problems
 ) -> dict[str, Device]:
-    """The instruments; `buses` are the names the file gives, broken ones included."""
+    """The instruments; `buses` are the names the file gives, broken ones included. `profiles` by device."""
     devices: dict[str, Device] = {}
     names = tuple(buses)
     for name, table in tree.devices.items():
@@ -61,13 +62,15 @@ def build_devices(
         for other in devices.values():
             if (other.bus, other.unit) == (table.bus, table.unit):
                 problems.warning((*path, "unit"), f"is also the address of device {other.name!r} on bus {table.bus!r}")
-        default = Device(name, table.bus, table.unit, table.profile)
+        loaded = profiles.get(name)
+        own_us = loaded.profile.timeout_us if loaded is not None else None
+        default_us = Device(name, table.bus, table.unit, table.profile).timeout_us if own_us is None else own_us
         devices[name] = Device(
             name=name,
             bus=table.bus,
             unit=table.unit,
-            profile=sources.get(name, table.profile),
-            timeout_us=default.timeout_us if table.timeout is None else table.timeout,
+            profile=table.profile if loaded is None else loaded.source,
+            timeout_us=default_us if table.timeout is None else table.timeout,
             retries=table.retries,
             overrides=dict(table.model_extra or {}),
         )

@@ -12,6 +12,7 @@ from gateway.drivers.health import BusHealth
 from gateway.drivers.modbus import ModbusLine
 from gateway.drivers.poll import DevicePoll, DeviceState, PointReading
 from gateway.drivers.profile import Profile
+from gateway.drivers.quirks import refused_on
 from gateway.drivers.schedule import Backoff, Slots
 from gateway.errors import BusDown, ConfigError, DriverError, Problem
 from gateway.model import Fault, Instant, Sample
@@ -287,5 +288,9 @@ class PollBus:
 
     def _profile(self, device: Device) -> Profile:
         if device.name not in self._profiles:
-            self._profiles[device.name] = profile_files.load(device.profile, device.overrides)
+            profile = profile_files.load(device.profile, device.overrides)
+            refusal = refused_on(self.bus.kind, profile.transport.framings)
+            if refusal:
+                raise ConfigError([Problem("site", f"devices.{device.name}.profile", None, refusal)])
+            self._profiles[device.name] = profile
         return self._profiles[device.name]

@@ -31,13 +31,36 @@ class Found(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Expected:
-    """The request that is out: only its answer counts. `transaction` is 0 on RTU."""
+    """The request that is out: only its answer counts. `transaction` is 0 on RTU.
+
+    `command` is the PDU of a request that is no plain read of `count` registers: a write, or a read of none. On a line
+    that is known to be `echoing`, the answer that looks like the request is the second of the two.
+    """
 
     unit: int
     function: int
     address: int
     count: int
     transaction: int = 0
+    command: bytes = b""
+    echoing: bool = False
+
+    @classmethod
+    def to_command(cls, unit: int, pdu: bytes, *, echoing: bool = False) -> "Expected":
+        """The request made of this PDU, of at least a function code, an address and a count or value."""
+        return cls(unit, pdu[0], int.from_bytes(pdu[1:3], "big"), 0, command=pdu, echoing=echoing)
+
+    @property
+    def answer_head(self) -> bytes:
+        """How the PDU of the right answer begins; for a command it is the whole of it."""
+        if self.function in _ECHOES:
+            return self.command[:5]
+        return bytes((self.function, 2 * self.count))
+
+    @property
+    def answer_length(self) -> int:
+        """The bytes of the right answer's PDU."""
+        return 5 if self.function in _ECHOES else 2 + 2 * self.count
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +90,9 @@ def crc16(data: bytes) -> bytes:
 
 
 def request_pdu(expected: Expected) -> bytes:
-    """A read request from its function code on."""
+    """A request from its function code on."""
+    if expected.command:
+        return expected.command
     return bytes((expected.function,)) + expected.address.to_bytes(2, "big") + expected.count.to_bytes(2, "big")
 
 
@@ -90,7 +115,7 @@ def scan_rtu(data: bytes, expected: Expected, late_units: frozenset[int] = froze
     echoed = False
     skipped: tuple[int, ...] = ()
     while True:
-        if length := _answer_at(data, 0, expected):
+        if (echoed or not expected.echoing) and (length := _answer_at(data, 0, expected)):
             return Scan(Found.REPLY, data[1 : length - _CRC_LENGTH], b"", "", skipped, echoed)
         if not echoed and (echo := _echo(data, expected)):
             data, echoed = data[echo:], True
@@ -132,8 +157,8 @@ def scan_tcp(data: bytes, expected: Expected | None) -> Scan:
 
 def _hunt(data: bytes, expected: Expected, skipped: tuple[int, ...], echoed: bool) -> Scan:
     """Nothing sound stands at the start: look behind it, or give the answer up as garbled."""
-    head = bytes((expected.unit, expected.function, 2 * expected.count))
-    whole = len(head) + 2 * expected.count + _CRC_LENGTH
+    head = bytes((expected.unit,)) + expected.answer_head
+    whole = 1 + expected.answer_length + _CRC_LENGTH
     refusal = bytes((expected.unit, expected.function | _EXCEPTION))
     if (data.startswith(head) and len(data) < whole) or (not echoed and _request(expected).startswith(data)):
         return Scan(Found.MORE, rest=data, skipped=skipped, echoed=echoed)
@@ -164,8 +189,7 @@ def _answer_at(data: bytes, at: int, expected: Expected) -> int:
 def _answers(pdu: bytes, expected: Expected) -> bool:
     if pdu[0] == expected.function | _EXCEPTION:
         return len(pdu) == 2
-    size = 2 * expected.count
-    return pdu[:2] == bytes((expected.function, size)) and len(pdu) == 2 + size
+    return len(pdu) == expected.answer_length and pdu.startswith(expected.answer_head)
 
 
 def _echo(data: bytes, expected: Expected) -> int:
@@ -184,6 +208,8 @@ def _difference(unit: int, pdu: bytes, expected: Expected) -> str:
     function = pdu[0] & ~_EXCEPTION
     if function != expected.function:
         return f"the answer is to function {function}, the request was function {expected.function}"
+    if expected.command:
+        return f"the answer is {pdu.hex(' ')}, to the request {expected.command.hex(' ')}"
     return f"{(len(pdu) - 2) / 2:g} registers came, {expected.count} were asked for"
 
 

@@ -9,8 +9,7 @@ import asyncio
 import logging
 import select
 import termios
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 
 from pymodbus import FramerType, ModbusException
@@ -18,7 +17,8 @@ from pymodbus.client import AsyncModbusSerialClient, AsyncModbusTcpClient
 from pymodbus.framer import FramerBase, FramerRTU, FramerSocket
 from pymodbus.pdu import DecodePDU, ModbusPDU
 
-from gateway.drivers.frames import Expected, Found, Scan, rtu_frame, scan_rtu, scan_tcp
+from gateway.drivers.cancellation import heeding_cancellation
+from gateway.drivers.frames import Expected, Found, Scan, request_pdu, rtu_frame, scan_rtu, scan_tcp
 from gateway.drivers.opening import tune, why_not_open
 from gateway.drivers.quiet import BITS_PER_CHARACTER, Quiet, character_gap_s
 from gateway.errors import BadReply, BusDown, DeviceFault, DeviceSilent, DriverError, NoSuchRegister
@@ -114,7 +114,7 @@ class ModbusLine:
 
         client.ctx.call_create = noting_why
         try:
-            with _heeding_cancellation():
+            with heeding_cancellation():
                 async with asyncio.timeout(_CONNECT_S):
                     opened = await client.connect()
         except TimeoutError:
@@ -163,21 +163,29 @@ class ModbusLine:
             await self._silence(unit)
             return await self._ask(expected, timeout_s)
 
+    async def command(self, unit: int, pdu: bytes, timeout_s: float) -> None:
+        """Sends a request as it stands: a write of one register (function 6 or 16), or a request of no registers.
+
+        Waits and raises as `read` does, and never sends a command twice; returns when the device has confirmed it.
+        """
+        async with self._turn:
+            await self._silence(unit)
+            await self._ask(Expected.to_command(unit, pdu, echoing=self.counts.echoes > 0), timeout_s)
+
     async def _ask(self, expected: Expected, timeout_s: float) -> tuple[int, ...]:
         if self._client is None or not self._client.connected:
             raise BusDown(f"bus {self.bus.name}: {self.where} is not open")
         loop = asyncio.get_running_loop()
         client = self._client
-        send = client.read_holding_registers if expected.function == 3 else client.read_input_registers
         limit_s = max(timeout_s, 2 * self._wire_s(expected.count))
         request = self._request = _Request(expected)
         if self._rtu:
             self._buffer = b""  # whatever is left there is not the answer to this request
         started = loop.time()
         try:
-            with _heeding_cancellation():
+            with heeding_cancellation():
                 async with asyncio.timeout(limit_s) as request.deadline:
-                    response = await send(expected.address, count=expected.count, device_id=expected.unit)
+                    response = await client.execute(False, _Pdu(expected))
         except TimeoutError as error:
             raise self._failure(request, started, limit_s) from error
         except ModbusException as error:
@@ -219,7 +227,7 @@ class ModbusLine:
             if code in _ABSENT_UNIT:
                 raise DeviceSilent(f"{text}: exception {code}, the TCP gateway cannot reach it")
             raise DeviceFault(f"{text}: exception {code}, the device cannot answer now", code)
-        words = tuple(response.registers)
+        words = tuple(response.registers) if not expected.command else ()
         same = response.function_code == expected.function and response.dev_id == expected.unit
         if not same or len(words) != expected.count:
             raise BadReply(f"unit {expected.unit}: the answer is not to this request: {response}")
@@ -349,6 +357,19 @@ class ModbusLine:
         return client
 
 
+class _Pdu(ModbusPDU):
+    """Our request as the library sends it: what is asked for is checked before, and not again by the library."""
+
+    def __init__(self, expected: Expected) -> None:
+        super().__init__(dev_id=expected.unit)
+        pdu = request_pdu(expected)
+        self.function_code, self._body = pdu[0], pdu[1:]
+
+    def encode(self) -> bytes:
+        """Everything behind the function code."""
+        return self._body
+
+
 class _Strict(FramerBase):
     """The library's framing with our own idea of an answer."""
 
@@ -371,13 +392,3 @@ class _StrictRtu(_Strict, FramerRTU):
 
 class _StrictTcp(_Strict, FramerSocket):
     """TCP requests, strict answers."""
-
-
-@contextmanager
-def _heeding_cancellation() -> Iterator[None]:
-    """The library waits with `wait_for`, which before Python 3.12 loses a cancellation that meets the answer."""
-    task = asyncio.current_task()
-    before = task.cancelling() if task is not None else 0
-    yield
-    if task is not None and task.cancelling() > before:
-        raise asyncio.CancelledError

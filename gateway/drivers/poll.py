@@ -1,12 +1,13 @@
 """One poll of one device: its requests, and a sample for every channel whatever happened to them."""
 
 import asyncio
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 
 from gateway.drivers.health import DeviceHealth
 from gateway.drivers.modbus import BadCheckSum, ModbusLine
-from gateway.drivers.plan import Read, plan, split
+from gateway.drivers.plan import Read, ReadPlan
 from gateway.drivers.points import read_point
 from gateway.drivers.profile import Point, Profile, Register, Span
 from gateway.errors import BadReply, DeviceFault, DeviceSilent, DriverError, NoSuchRegister
@@ -50,6 +51,8 @@ class DeviceState:
     not_before_us: int = 0
     latency_us: int = 0
     slowest_us: int = 0
+    started_us: int | None = None  # monotonic time of its start command, if it has answered ever since
+    heard_us: int | None = None  # monotonic time of the last poll it answered
 
     def health(self, now_us: int) -> DeviceHealth:
         """The counters as they stand."""
@@ -73,8 +76,8 @@ class DeviceState:
 class DevicePoll:
     """The channels of one device that are polled together.
 
-    The requests are planned once. When the device refuses one of them as unknown, it is split until the bad register
-    stands alone, and stays split.
+    The requests are planned once; when the device refuses one of them as unknown, the plan learns (`plan.ReadPlan`).
+    What the device wants before it is read (a start command, a trigger, a first question to wake it) is in its profile.
     """
 
     def __init__(self, device: Device, profile: Profile, channels: Sequence[Channel], line: ModbusLine) -> None:
@@ -84,7 +87,7 @@ class DevicePoll:
         self._profile = profile
         self._line = line
         self._points = {channel.name: profile.points[channel.point or ""] for channel in self.channels}
-        self._reads = plan(self._points.values(), profile.limits)
+        self._plan = ReadPlan.of(self._points.values(), profile.limits)
 
     async def run(self, at: Instant, state: DeviceState) -> tuple[PointReading, ...]:
         """Asks for everything once and decodes what came; `at` is the stamp of every sample.
@@ -95,16 +98,55 @@ class DevicePoll:
         self.silence = None
         words: dict[tuple[int, int], int] = {}
         errors: dict[Span, DriverError] = {}
-        queue = list(self._reads)
+        try:
+            await self._prepare(at, state)
+        except (NoSuchRegister, DeviceFault) as error:
+            _count(error, state)
+            errors |= dict.fromkeys(self._plan.spans, error)
+        except (DeviceSilent, BadReply) as error:
+            _count(error, state)
+            self.silence = error
+        else:
+            await self._read_all(at, state, words, errors)
+        if self.silence is None:
+            self._plan.settle(at.mono_us)
+            state.heard_us = at.mono_us
+        else:
+            state.started_us = None
+        return tuple(self._reading(channel, at, words, errors) for channel in self.channels)
+
+    async def _prepare(self, at: Instant, state: DeviceState) -> None:
+        """What the device wants before it is read; the line is held meanwhile, for two seconds at most at each step."""
+        quirks, unit, timeout_s = self._profile.quirks, self.device.unit, self.device.timeout_us / 1e6
+        wake, start, trigger = quirks.wake, quirks.start, quirks.trigger
+        if wake is not None and (state.heard_us is None or at.mono_us - state.heard_us >= wake.asleep_after_us):
+            first = self._plan.reads[0]
+            with suppress(DeviceSilent, BadReply, DeviceFault, NoSuchRegister):
+                await self._line.read(unit, first.function, first.start, first.count, timeout_s)
+            await asyncio.sleep(wake.wait_us / 1e6)
+        if start is not None and start.is_due(state.started_us, at.mono_us):
+            state.started_us = None
+            await self._line.command(unit, start.request, timeout_s)
+            state.started_us = at.mono_us
+            await asyncio.sleep(start.wait_us / 1e6)
+        if trigger is not None:
+            await self._line.command(unit, trigger.request, timeout_s)
+            await asyncio.sleep(trigger.wait_us / 1e6)
+
+    async def _read_all(
+        self, at: Instant, state: DeviceState, words: dict[tuple[int, int], int], errors: dict[Span, DriverError]
+    ) -> None:
+        """The requests of the plan, in turn; what is refused is asked for in smaller pieces."""
+        queue = list(self._plan.reads)
         done: list[Read] = []
         while queue:
             read = queue.pop(0)
             try:
                 registers = await self._ask(read, state)
             except NoSuchRegister as error:
-                halves = () if error.code == _ILLEGAL_FUNCTION else split(read, self._profile.limits)
-                if halves:
-                    queue[:0] = halves
+                pieces = () if error.code == _ILLEGAL_FUNCTION else self._plan.refused(read, at.mono_us)
+                if pieces:
+                    queue[:0] = pieces
                     continue
                 errors |= dict.fromkeys(read.spans, error)
             except DeviceFault as error:
@@ -114,10 +156,10 @@ class DevicePoll:
                 done += [read, *queue]
                 break
             else:
+                self._plan.answered(read)
                 words |= {(read.function, read.start + n): word for n, word in enumerate(registers)}
             done.append(read)
-        self._reads = tuple(done)
-        return tuple(self._reading(channel, at, words, errors) for channel in self.channels)
+        self._plan.reads = tuple(done)
 
     def failed(self, at: Instant, fault: Fault, note: str) -> tuple[PointReading, ...]:
         """A sample without a number for every channel."""
@@ -151,9 +193,10 @@ class DevicePoll:
         self, channel: Channel, at: Instant, words: dict[tuple[int, int], int], errors: dict[Span, DriverError]
     ) -> PointReading:
         point = self._points[channel.name]
-        for register in point.registers():
+        for register in point.needed(words):
             if not _read_in(register, words):
-                error = errors.get(point.span_of(register), self.silence)
+                span = register.span
+                error = next((error for asked, error in errors.items() if asked.covers(span)), self.silence)
                 fault = _fault_of(error)
                 return self._without_number(channel, at, fault, str(error or ""), _words_of(point.register, words))
         expected = channel.source_unit or point.unit or channel.unit
@@ -176,16 +219,11 @@ class DevicePoll:
 
 
 def _read_in(register: Register, words: dict[tuple[int, int], int]) -> bool:
-    return all(key in words for key in _keys(register))
+    return all(key in words for key in register.keys)
 
 
 def _words_of(register: Register, words: dict[tuple[int, int], int]) -> tuple[int, ...]:
-    return tuple(words[key] for key in _keys(register)) if _read_in(register, words) else ()
-
-
-def _keys(register: Register) -> Iterator[tuple[int, int]]:
-    span = register.span
-    return ((span.function, address) for address in range(span.start, span.end))
+    return tuple(words[key] for key in register.keys) if _read_in(register, words) else ()
 
 
 def _fault_of(error: DriverError | None) -> Fault:

@@ -131,7 +131,7 @@ def _trigger(table: Table, rules: RuleReader, writable: frozenset[int]) -> Trigg
 
 def _start(table: Table) -> Start | None:
     text = table.take("request", str, "")
-    wait_us = _wait(table)
+    wait_us, every_us = _wait(table), table.duration_us("every", None)
     table.done()
     try:
         request = bytes.fromhex(text)
@@ -143,7 +143,7 @@ def _start(table: Table) -> Start | None:
         told = "must be a request of no registers from its function code on, as 03 25 00 00 00 or 10 1C 00 00 00 00"
         table.problem((*table.path, "request"), f"{told}, not {text!r}: anything else could change the device")
         return None
-    return Start(request, wait_us)
+    return Start(request, wait_us, every_us)
 
 
 def _wake(table: Table) -> Wake | None:

@@ -5,7 +5,7 @@ Nothing is ever written that the profile does not list as writable: triggers, an
 
 from dataclasses import dataclass
 
-__all__ = ["MOST_WAIT_US", "NO_QUIRKS", "Start", "Trigger", "Wake", "Quirks"]
+__all__ = ["MOST_WAIT_US", "NO_QUIRKS", "Quirks", "Start", "Trigger", "Wake", "refused_on"]
 
 MOST_WAIT_US = 2_000_000
 """The longest a device may hold up its line between a trigger and the read; the others wait meanwhile."""
@@ -33,13 +33,19 @@ class Trigger:
 
 @dataclass(frozen=True, slots=True)
 class Start:
-    """Before the first read, and again after a silence: this PDU as it stands, then a wait.
+    """Before the first read, again after a silence and every `every_us`: this PDU as it stands, then a wait.
 
     For devices that are started by a request of no registers, which the protocol forbids and a library refuses to make.
+    A device that lost its power between two polls shows nothing of it, hence the repetition.
     """
 
     request: bytes
     wait_us: int = 0
+    every_us: int | None = None
+
+    def is_due(self, started_us: int | None, now_us: int) -> bool:
+        """Whether the device must be told to start, given when it last was."""
+        return started_us is None or (self.every_us is not None and now_us - started_us >= self.every_us)
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,3 +75,18 @@ class Quirks:
 
 
 NO_QUIRKS = Quirks()
+
+_FRAMING = {"modbus-rtu": "rtu", "modbus-rtu-over-tcp": "rtu", "modbus-ascii": "ascii"}
+
+
+def refused_on(bus_kind: str, framings: tuple[str, ...]) -> str:
+    """Why a device that is spoken to in these framings cannot be read on a bus of this kind; empty when it can.
+
+    Behind Modbus TCP any framing may stand: the converter speaks it, not the gateway.
+    """
+    framing = _FRAMING.get(bus_kind)
+    if framing is None or framing in framings:
+        return ""
+    spoken = " or ".join("TCP" if f == "tcp" else f"Modbus {f.upper()}" for f in framings)
+    advice = "a converter from Modbus TCP can speak it" if "ascii" in framings else "give it a bus of its own kind"
+    return f"this instrument speaks {spoken}, which a {bus_kind} line cannot: {advice}"
