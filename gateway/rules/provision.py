@@ -112,7 +112,7 @@ def read_provision(fields: Fields, effective: date | None, problems: Problems) -
     factor = fields.number("factor")
     if factor is not None and "unit" in fields:
         unit = fields.unit("unit", quantities)
-    _check_threshold(fields, kind, limit, factor)
+    _check_threshold(fields, kind)
     sources = fields.texts("sources", required=False) or (SOURCES if kind == "average" else SOURCES[:1])
     _check_sources(fields, kind, quantities, sources)
     approved_on = fields.day("reading_approved_on")
@@ -180,24 +180,28 @@ def _limit(fields: Fields, kind: str, quantities: tuple[str, ...]) -> tuple[floa
     return (allowed_us / 60e6 if "limit" in fields else None), "min"
 
 
-def _check_threshold(fields: Fields, kind: str, limit: float | None, factor: float | None) -> None:
+def _check_threshold(fields: Fields, kind: str) -> None:
+    """By what is written; a limit that cannot be read has been told already."""
     if kind == "slug":
-        if (limit is None) == (factor is None):
+        if ("limit" in fields) == ("factor" in fields):
             fields.error("limit", "a slug rule needs either a limit or a factor of the baseline")
         if not fields.duration("duration"):
             fields.error("duration", "a slug rule needs a duration above zero")
         if fields.choice("comparison", COMPARISONS).startswith("<"):
             fields.error("comparison", "a slug is too much of something: > or >=")
         return
-    article = "an" if kind.startswith(("a", "e")) else "a"
-    if kind and (limit is None or factor is not None):
-        fields.error("limit", f"{article} {kind} rule needs its limit, and takes no factor")
+    if kind and ("limit" not in fields or "factor" in fields):
+        fields.error("limit", f"{_a(kind)} rule needs its limit, and takes no factor")
     if kind == "limit" and "duration" in fields:
         fields.error("duration", "a limit rule is judged at once; a duration makes it a slug rule")
     if kind in _SUBJECT_TO_WINDOW and "duration" in fields:
-        fields.error("duration", f"{article} {kind} rule has a window, not a duration")
+        fields.error("duration", f"{_a(kind)} rule has a window, not a duration")
     if kind in ("volume", "share", "excursion") and fields.choice("comparison", COMPARISONS).startswith("<"):
-        fields.error("comparison", f"{article} {kind} rule asks for too much of something: > or >=")
+        fields.error("comparison", f"{_a(kind)} rule asks for too much of something: > or >=")
+
+
+def _a(kind: str) -> str:
+    return f"an {kind}" if kind in ("average", "excursion") else f"a {kind}"
 
 
 def _check_sources(fields: Fields, kind: str, quantities: tuple[str, ...], sources: tuple[str, ...]) -> None:
@@ -207,7 +211,7 @@ def _check_sources(fields: Fields, kind: str, quantities: tuple[str, ...], sourc
     if "laboratory" not in sources:
         return
     if kind not in ("limit", "average", ""):
-        fields.error("sources", f"a {kind} rule is judged by the minute: no laboratory result can show it")
+        fields.error("sources", f"{_a(kind)} rule is judged by the minute: no laboratory result can show it")
     if len(quantities) > 1:
         fields.error("sources", "a rule for laboratory results names one quantity")
 
@@ -224,6 +228,7 @@ def _window(fields: Fields, kind: str) -> str:
 def _inside(fields: Fields, kind: str, quantities: tuple[str, ...]) -> tuple[Span | None, str]:
     if "inside" in fields and kind and kind != "excursion":
         fields.error("inside", "only an excursion rule has a range")
+        return None, ""
     if kind == "excursion" and "inside" not in fields and fields.flag("enabled", default=True):
         fields.error("inside", "is required: the range outside which the minutes count")
     return fields.span("inside", quantities)
