@@ -273,6 +273,7 @@ class Pipeline:
             self._next_us = min(self._next_us, deadline_us)
         if step.is_empty:
             return _QUIET
+        step.findings.sort(key=lambda finding: finding.at.mono_us)  # devices of one poll have moments of their own
         step.state.update(self.engine.changes())
         return step.outcome(watching=self.watching)
 

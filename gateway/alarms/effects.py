@@ -107,7 +107,7 @@ def _open(record: AlarmRecord, now: Instant, policy: AlarmPolicy) -> AlarmRecord
 
 def _raise_severity(record: AlarmRecord, severity: Severity, policy: AlarmPolicy) -> AlarmRecord:
     return replace(
-        record, severity=severity, cause_severity=severity, realarm_due_us=None,
+        record, severity=max(record.severity, severity), cause_severity=severity, realarm_due_us=None,
         owed=record.owed or _needs_acknowledgement(severity, policy),
     )  # fmt: skip
 
@@ -147,7 +147,7 @@ DOES: Mapping[Do, Callable[[AlarmRecord, Stimulus, Instant, AlarmPolicy], AlarmR
 
 HOLDS: Mapping[When, Callable[[AlarmRecord, Stimulus, AlarmPolicy], bool]] = {
     When.ALWAYS: lambda _r, _s, _p: True,
-    When.RISES: lambda r, s, _p: s.severity > r.severity or (s.proven and s.severity == r.severity),
+    When.RISES: lambda r, s, _p: s.severity > r.severity or s.proven,
     When.OWED_LATCHES: lambda r, _s, p: r.owed and _latches(r, p),
     When.OWED: lambda r, _s, _p: r.owed,
     When.LATCHES: lambda r, _s, p: _latches(r, p),

@@ -19,7 +19,6 @@ from gateway.model import (
     AlarmEvent,
     AlarmState,
     Condition,
-    Finding,
     FindingEvent,
     Instant,
     Message,
@@ -31,6 +30,7 @@ from gateway.site import AlarmPolicy, Site
 __all__ = ["AlarmEngine", "AlarmView", "EngineStep"]
 
 _KEY = "alarm:"
+_NEWS_US = 3600 * 1_000_000  # a run that begins this long after the last one is another story
 _BY_CAUSE = frozenset({AlarmEdge.RAISED, AlarmEdge.SEVERITY_UP, AlarmEdge.REALARMED})
 
 
@@ -222,8 +222,7 @@ class AlarmEngine:
     def _observe(self, condition: Condition, now: Instant, done: _Step) -> None:
         memory = self._memories[condition.alarm]
         event = observe(condition, self._site.alarms[condition.alarm])
-        # Above WARNING the severity alone tells a proof from a suspicion.
-        proven = condition.severity <= Severity.WARNING and _is_proof(memory.finding, condition.finding)
+        proven = _is_news(memory, condition)
         self._keep(condition.alarm, _remembering(memory, condition, event))
         self._step(condition.alarm, Stimulus(event, condition.severity, proven=proven), now, done)
 
@@ -363,11 +362,20 @@ def _remembering(memory: AlarmMemory, condition: Condition, event: Event) -> Ala
     return memory
 
 
-def _is_proof(before: Finding | None, after: Finding | None) -> bool:
-    """Whether a cause that was a pre-alarm or suspected is now an exceedance."""
+def _is_news(memory: AlarmMemory, condition: Condition) -> bool:
+    """Whether a condition is a proven exceedance that nobody has been told of, though the alarm stands already.
+
+    So it is where the suspicion was as loud as the proof (above WARNING the severity alone tells them apart), and for a
+    new run of an alarm that could not clear because nobody could tell: one that began after the acknowledgement, or
+    long after the last one ended. A discharger in batches would else be told of once and never again.
+    """
+    before, after = memory.finding, condition.finding
     if before is None or after is None or after.event is not FindingEvent.RAISED:
         return False
-    return before.event in (FindingEvent.PREALARM, FindingEvent.SUSPECTED)
+    if condition.severity <= Severity.WARNING and before.event in (FindingEvent.PREALARM, FindingEvent.SUSPECTED):
+        return True
+    acked_at, since_us = memory.record.acked_at, after.since.mono_us
+    return since_us - before.at.mono_us >= _NEWS_US or (acked_at is not None and since_us > acked_at.mono_us)
 
 
 def _suppressors_first(alarms: Mapping[str, AlarmPolicy]) -> Sequence[str]:

@@ -37,7 +37,7 @@ class When(Enum):
     """A row's guard. The first row of a pair whose guard holds is taken."""
 
     ALWAYS = ""
-    RISES = "severity above the occurrence's, or an exceedance proven that was not"
+    RISES = "severity above the occurrence's, or a proof nobody was told of"
     OWED_LATCHES = "acknowledgement owed, latching"
     OWED = "acknowledgement owed"
     LATCHES = "latching"
@@ -94,8 +94,8 @@ class Row:
 class Stimulus:
     """One event with what came along: the severity of a cause; who, why and until when of a person's action.
 
-    `proven` says that what was feared is now an exceedance, which nobody has been told even where the severity is the
-    same. `actor` of SUPPRESS is the suppressing alarm. `until_us` is monotonic; None makes a one-shot shelf.
+    `proven` says that the cause is an exceedance nobody has been told of, even where the severity is no higher.
+    `actor` of SUPPRESS is the suppressing alarm. `until_us` is monotonic; None makes a one-shot shelf.
     """
 
     event: Event
