@@ -5,6 +5,7 @@ average), `30-day:DATE` (the trailing 30 local days that end with a sampled day)
 pure function of the results on record, so the order in which they came never matters.
 """
 
+import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import date, timedelta, tzinfo
@@ -25,6 +26,7 @@ from gateway.rules.lab_mean import (
     verdict_of,
 )
 from gateway.rules.lab_result import exact, number_text, said_result
+from gateway.rules.notice import is_control_trigger
 from gateway.rules.snc import beyond_trc
 from gateway.rules.terms import Terms
 from gateway.site import Rule
@@ -36,6 +38,7 @@ _BEYOND = {">": "above", ">=": "at or above", "<": "below", "<=": "at or below"}
 _COMPOSITE_US = (20 * 3_600_000_000, 28 * 3_600_000_000)  # what still passes for 24 h; outside it is flagged
 _COARSE = "detection limit above the limit"
 _UNSPECIFIED = "averaging period unspecified in law"
+_IS_UNSPECIFIED = re.compile(r"averaging period (is )?unspecified in law", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,7 +123,7 @@ class LabRule:
         self._nondetect = nondetect
         self._volume_gal = volume_gal
         self._terms = Terms(rule)
-        self._unspecified = _UNSPECIFIED in f"{rule.text} {rule.title} {rule.reading}".lower()
+        self._unspecified = _IS_UNSPECIFIED.search(f"{rule.text} {rule.reading}") is not None
 
     def day(self, result: LabResult) -> date:
         """The local day a result stands for."""
@@ -256,10 +259,10 @@ class LabRule:
             reason = f"{said}, not {_BEYOND[rule.comparison]} {threshold}"
         else:
             reason = f"{said}, {_BEYOND[rule.comparison]} {threshold}"
-            if rule.advisory:
-                reason = f"review trigger: {reason}"
-            elif "control trigger" in rule.text.lower():
+            if is_control_trigger(rule):
                 reason = f"control trigger: {reason}"
+            elif rule.advisory:
+                reason = f"review trigger: {reason}"
         return f"{reason}; {_UNSPECIFIED}" if self._unspecified else reason
 
     def _context(self, results: Sequence[LabResult], mean: Mean) -> dict[str, Any]:

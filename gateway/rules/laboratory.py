@@ -13,6 +13,7 @@ from gateway.rules.lab_mean import day_of
 from gateway.rules.lab_result import in_unit, mistakes, result_body, result_from
 from gateway.rules.lab_rule import Judgement, LabRule
 from gateway.rules.local_day import local_date
+from gateway.rules.notice import is_review
 from gateway.rules.snc import Measurement, Origin
 from gateway.site import Rule
 from gateway.spelling import did_you_mean
@@ -364,7 +365,7 @@ def _is_open(one: Judgement) -> bool:
 
 
 def _severity(rule: Rule, verdict: Verdict) -> Severity:
-    if rule.advisory:
+    if is_review(rule):
         return Severity.NOTICE
     return min(Severity.WARNING, rule.severity) if verdict is Verdict.SUSPECTED else rule.severity
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from gateway.model import Finding, FindingEvent, Verdict
 from gateway.site import Rule
 
-__all__ = ["NEW_YORK_OVERFLOW", "Clock", "Notice", "due", "run"]
+__all__ = ["NEW_YORK_OVERFLOW", "Clock", "Notice", "due", "is_control_trigger", "is_review", "run"]
 
 _HOUR_US = 3_600_000_000
 _DAY_US = 24 * _HOUR_US
@@ -83,6 +83,19 @@ NEW_YORK_OVERFLOW = (
 )
 
 
+def is_control_trigger(rule: Rule) -> bool:
+    """Whether the law answers an excess with control of the establishment, as the pack words it (Marlborough 118-37.B).
+
+    Such a limit is a limit: it starts the clocks of one, and its pack says how loud it is.
+    """
+    return "control trigger" in f"{rule.title} {rule.text} {rule.action}".lower()
+
+
+def is_review(rule: Rule) -> bool:
+    """Whether passing the value only calls for a review: told as a notice, and no violation."""
+    return rule.advisory and not is_control_trigger(rule)
+
+
 def run(clocks: tuple[Clock, ...], aware_utc_us: int) -> tuple[Notice, ...]:
     """Start clocks at the moment of becoming aware; the earliest deadline first."""
     notices = [Notice(c.kind, aware_utc_us + c.after_us, c.source, c.text) for c in clocks]
@@ -98,7 +111,7 @@ def due(finding: Finding, rule: Rule | None = None, aware_utc_us: int | None = N
     """
     if finding.event is not FindingEvent.RAISED or finding.verdict is not Verdict.EXCEEDED:
         return ()
-    if rule is not None and rule.advisory:
+    if rule is not None and is_review(rule):
         return ()
     was = finding.context.get("was")
     if was is not None and was["verdict"] == Verdict.EXCEEDED.value:

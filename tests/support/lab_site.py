@@ -61,6 +61,7 @@ def toxic(quantity: str, window: str = "day", town: str = "lv", **changes: objec
     name = f"{town}-tox-{quantity}-{'30d' if window == '30-day' else '24h'}"
     words = {"mb": CONTROL, "lv": ""}[town]
     facts: dict[str, object] = {"id": name, "alarm": name, "limit": limit, "window": window, "text": words}
+    facts["advisory"] = town == "mb"
     return rule(quantity, **(facts | changes))
 
 

@@ -87,7 +87,7 @@ def test_limits_of_the_towns(what: str, of: object, value: float, verdict: Verdi
     """Fluoride in its three forms, and the values from which Marlborough's engineer wants to review a discharge."""
     (finding,) = laboratory(of).add(result(value, analyte=of.quantity), now())
     assert finding.verdict is verdict, what
-    assert finding.reason.startswith("review trigger: ") == (of.advisory and verdict is EXCEEDED)
+    assert finding.reason.startswith(("review trigger: ", "control trigger: ")) == (of.advisory and verdict is EXCEEDED)
 
 
 def test_a_review_trigger_is_a_notice() -> None:
@@ -95,6 +95,13 @@ def test_a_review_trigger_is_a_notice() -> None:
     lab = laboratory(review("bod", 300.0))
     conditions = lab.conditions(lab.add(result(310.0, analyte="bod"), now()))
     assert [(c.active, c.severity) for c in conditions] == [(True, Severity.NOTICE), (True, Severity.NOTICE)]
+
+
+def test_a_control_trigger_is_as_loud_as_its_pack_says() -> None:
+    """A toxic limit of Marlborough keeps its own severity, though the pack calls it advisory."""
+    lab = laboratory(toxic("copper", town="mb"))
+    conditions = lab.conditions(lab.add(result(1.7), now()))
+    assert [c.severity for c in conditions] == [Severity.HIGH, Severity.HIGH]
 
 
 def test_grease_in_little_valley_is_judged_grab_by_grab() -> None:

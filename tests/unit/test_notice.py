@@ -7,7 +7,7 @@ import pytest
 from gateway.model import Finding, FindingEvent, Instant, Verdict
 from gateway.rules.notice import NEW_YORK_OVERFLOW, due, run
 from tests.support.bench_site import at, limit, slug
-from tests.support.lab_site import laboratory, now, result, review, rule
+from tests.support.lab_site import laboratory, now, result, review, rule, toxic
 
 HOUR_US = 3_600_000_000
 DAY_US = 24 * HOUR_US
@@ -29,6 +29,7 @@ CASES = [
         limit(jurisdiction="federal"),
         {"telephone": 0, "notify": 24, "slug_report": 120, "resample": 720},
     ),
+    ("a control trigger is a limit", toxic("copper", town="mb"), {"notify": 24, "resample": 720}),
     ("a review trigger", review("bod", 300.0), {}),
 ]
 
