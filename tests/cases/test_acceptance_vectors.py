@@ -115,6 +115,25 @@ def test_vector(vector: Vector, tmp_path: Path) -> None:
     assert events_of(events, vector.rule) == vector.expected, vector.sentence
 
 
+@pytest.mark.parametrize(
+    ("site", "header", "value", "rule"),
+    [
+        (LV, "ph", 5.50, "lv-ph-low"),
+        (LV, "ph", 9.50, "lv-ph-high"),
+        (MB, "ph", 6.0, "mb-ph-low"),
+        (MB, "ph", 9.0, "mb-ph-high"),
+        (LV, "temperature", 65.55, "lv-temperature"),
+        (MB, "temperature", 65.55, "mb-temperature"),
+    ],
+)
+def test_a_value_at_the_limit_is_allowed(site: str, header: str, value: float, rule: str, tmp_path: Path) -> None:
+    """Vectors 9, 10 and 12, their first halves alone: an hour at the limit raises nothing and every second complies."""
+    events = replayed(example(site), tmp_path, header, chain(steady(value, 3600)))
+    assert events_of(events, rule) == []
+    (spent,) = [r for r in events[-1]["rules"] if r["rule"] == rule]
+    assert spent["compliant_s"] == 3600
+
+
 def test_vector_7_proven_durations_are_600_and_600(tmp_path: Path) -> None:
     """The books of vector 7: no second of it is exceeded, both runs are suspected, the gap is nobody's."""
     vector = next(v for v in VECTORS if v.number == "7")

@@ -60,7 +60,25 @@ def test_sentinels_are_compared_before_conversion() -> None:
     """-9999 in degF is a sentinel, not a cold day; the number in the record is invertible."""
     qc = qc_of(conversion=Conversion(gain=2.0, offset=1.0))
     reading = assess([-9999.0], qc)[0]
-    assert (reading.quality, reading.value) == (Quality.FAIL, -19997.0)
+    assert (reading.quality, reading.tests, reading.value) == (Quality.FAIL, ("sentinel",), -19997.0)
+    zero = qc_of(conversion=Conversion(gain=2.0, offset=1.0), sentinels=(0.0,))
+    assert [r.tests for r in assess([0.0, -0.5], zero)] == [("sentinel",), ("suspect_span",)]  # -0.5 becomes 0 pH
+
+
+@pytest.mark.parametrize(
+    ("sentence", "said", "values", "worst"),
+    [
+        ("The source's doubt does not lift a failure.", Quality.SUSPECT, [7.0] * 21, Quality.FAIL),
+        ("The source's failure outweighs a good number.", Quality.FAIL, [7.0], Quality.FAIL),
+        ("The source's doubt outweighs a good number.", Quality.SUSPECT, [7.0], Quality.SUSPECT),
+    ],
+)
+def test_what_the_source_says_can_only_worsen(sentence: str, said: Quality, values: list, worst: Quality) -> None:
+    """The flag of a status register or a quality column is one more test; the worst flag wins."""
+    qc = qc_of()
+    readings = [qc.assess(Sample("ph", at(15 * n), value=value, quality=said)) for n, value in enumerate(values)]
+    assert readings[-1].quality is worst, sentence
+    assert "source" in readings[-1].tests
 
 
 def test_a_still_value_is_expected_of_a_dry_probe() -> None:
