@@ -10,6 +10,7 @@ from gateway.errors import GatewayError
 __all__ = ["supervise"]
 
 _log = logging.getLogger(__name__)
+_SOUND_S = 300.0
 
 
 async def supervise(name: str, task: Callable[[], Awaitable[None]], on_fault: Callable[[str], None]) -> None:
@@ -19,7 +20,9 @@ async def supervise(name: str, task: Callable[[], Awaitable[None]], on_fault: Ca
     ours has a reason to.
     """
     backoff = Backoff(base_s=0.5, cap_s=60.0)
+    loop = asyncio.get_running_loop()
     while True:
+        started_s = loop.time()
         try:
             await task()
             on_fault(f"{name} ended")
@@ -29,4 +32,6 @@ async def supervise(name: str, task: Callable[[], Awaitable[None]], on_fault: Ca
         except Exception as error:  # noqa: BLE001  # the task boundary
             _log.exception("%s failed", name)
             on_fault(f"{name}: {type(error).__name__}: {error}")
+        if loop.time() - started_s >= _SOUND_S:
+            backoff.reset()  # a fault a month must not end in a minute without measuring
         await asyncio.sleep(backoff.next_s())
