@@ -4,6 +4,7 @@ A line of knots in time; between two of them everything grows at a constant rate
 """
 
 from bisect import bisect_right
+from collections.abc import Sequence
 from datetime import tzinfo
 from typing import Any
 
@@ -19,10 +20,12 @@ _VALID = Evidence.VALID
 _VOID = Evidence.VOID
 _RUN = Mode.RUN
 _RATE_SCALE = 10**6
+_NEVER_US = 1 << 62
 _KEPT_MINUTES = 1_500  # the last 24 h, and a few short minutes of clock steps
 
-# mono_us, volume, rate, discharged volume, its rate, valid_us, flowing (0, 1), discharged_us, discharging (0, 1)
-_Knot = tuple[int, int, int, int, int, int, int, int, int]
+# mono_us, volume, rate, discharged volume, its rate, valid_us, flowing (0, 1), discharged_us, discharging (0, 1),
+# discharging or unknown less mono_us
+_Knot = tuple[int, int, int, int, int, int, int, int, int, int]
 _Edge = tuple[int, int, int, int]  # mono_us, volume, valid_us, discharging_us: at every full minute
 
 
@@ -48,14 +51,14 @@ class FlowLedger:
         to_gpm = conversion(channel.unit, "gpm")
         self._gain = to_gpm.gain * _RATE_SCALE
         self._hold_us = channel.hold_us
-        self._start_us = start.mono_us
         self.minutes = Minutes(zone, start)
         self._strays: list[Instant] = []
         self._offset_us = self.minutes.offset_us
-        self._knots: list[_Knot] = [(start.mono_us, 0, 0, 0, 0, 0, 0, 0, 0)]
+        self._knots: list[_Knot] = [(start.mono_us, 0, 0, 0, 0, 0, 0, 0, 0, -start.mono_us)]
         self._times: list[int] = [start.mono_us]
         self.floor_us = start.mono_us  # what readers have settled is never changed again
-        self._expiring = False  # the last knot is the end of a hold, not a word
+        self._held_until_us = start.mono_us  # of the last word
+        self._expiring = False  # the last knot is the end of that hold, not a word
         self._followers: list[FlowFollower] = []
         self._own = self.follow(start.mono_us)
         self._edge_times = [start.mono_us]
@@ -96,25 +99,43 @@ class FlowLedger:
                 knots.pop()
                 times.pop()
             self._expiring = False
-        last = knots[-1]
-        mono_us = max(mono_us, last[0])
-        span_us = mono_us - last[0]
-        volume, discharged = last[1] + last[2] * span_us, last[3] + last[4] * span_us
-        valid_us, discharged_us = last[5] + last[6] * span_us, last[7] + last[8] * span_us
-        wet = 1 if discharging and flowing else 0
-        if span_us == 0 and len(knots) > 1:
+        elif mono_us > self._held_until_us:
+            self._expire()
+            self._expiring = False
+        since_us, volume, old_rate, discharged, wet_rate, valid_us, was_flowing, discharged_us, was_wet, idle = knots[
+            -1
+        ]
+        span_us = mono_us - since_us
+        if span_us > 0:
+            volume += old_rate * span_us
+            if was_flowing:
+                valid_us += span_us
+                if was_wet:
+                    discharged += wet_rate * span_us
+                    discharged_us += span_us
+                else:
+                    idle -= span_us
+        elif len(knots) > 1:
+            mono_us = since_us
             knots.pop()
             times.pop()
-        knots.append((mono_us, volume, rate, discharged, rate * wet, valid_us, flowing, discharged_us, wet))
+        wet = flowing if discharging else 0
+        knots.append((mono_us, volume, rate, discharged, rate * wet, valid_us, flowing, discharged_us, wet, idle))
         times.append(mono_us)
-        if flowing:
-            hold_us = self._hold_us
-            valid_us += hold_us
-            discharged_us += hold_us * wet
-            volume, discharged = volume + rate * hold_us, discharged + rate * wet * hold_us
-            knots.append((mono_us + hold_us, volume, 0, discharged, 0, valid_us, 0, discharged_us, 0))
-            times.append(mono_us + hold_us)
-            self._expiring = True
+        self._held_until_us = mono_us + self._hold_us if flowing else mono_us
+
+    def _expire(self) -> None:
+        """Put a knot at the end of the hold of the last word, unless there is one or the word held nothing."""
+        since_us, volume, rate, discharged, wet_rate, valid_us, flowing, discharged_us, wet, idle = self._knots[-1]
+        until_us = self._held_until_us
+        span_us = until_us - since_us
+        if not flowing or span_us < 0:
+            return
+        volume, discharged = volume + rate * span_us, discharged + wet_rate * span_us
+        discharged_us, idle = discharged_us + span_us * wet, idle - span_us * (1 - wet)
+        self._knots.append((until_us, volume, 0, discharged, 0, valid_us + span_us, 0, discharged_us, 0, idle))
+        self._times.append(until_us)
+        self._expiring = True
 
     def advance(self, now: Instant) -> None:
         """Everything before `now` has been fed. Advance the flow before the ledgers that read it."""
@@ -132,7 +153,7 @@ class FlowLedger:
             if minutes.boundary_us > mono_us:
                 break
             edge_us = minutes.boundary_us
-            self._edges.append((edge_us, self.volume(edge_us), self.valid_us(edge_us), self.discharging_us(edge_us)))
+            self._edges.append((edge_us, *self._totals(edge_us)))
             self._edge_times.append(edge_us)
             self._own.settled_us = edge_us
             self.floor_us = max(self.floor_us, edge_us)
@@ -154,40 +175,62 @@ class FlowLedger:
         Exact from the last settled minute on and at every full minute of the last 24 h; within an older minute at its
         mean flow. Raises LookupError for a moment before that.
         """
-        knot = self._knot(mono_us)
-        return knot[1] + knot[2] * (mono_us - knot[0]) if knot else self._older(mono_us, 1)
+        return self._totals(mono_us)[0]
 
     def valid_us(self, mono_us: int) -> int:
         """The time with a valid flow up to a moment."""
-        knot = self._knot(mono_us)
-        return knot[5] + knot[6] * (mono_us - knot[0]) if knot else self._older(mono_us, 2)
+        return self._totals(mono_us)[1]
 
     def discharging_us(self, mono_us: int) -> int:
         """The time up to a moment that was discharging, or when nobody could tell."""
-        knot = self._knot(mono_us)
-        if knot is None:
-            return self._older(mono_us, 3)
-        span_us = mono_us - knot[0]
-        return knot[7] + knot[8] * span_us + (mono_us - self._start_us) - knot[5] - knot[6] * span_us
+        return self._totals(mono_us)[2]
 
-    def at(self, mono_us: int) -> tuple[int, int, int]:
-        """Up to a moment not older than the readers' own: water discharged, time of it, time discharging or unknown."""
-        knot = self._knots[bisect_right(self._times, mono_us) - 1]
-        span_us = mono_us - knot[0]
-        discharged_us = knot[7] + knot[8] * span_us
-        unknown_us = mono_us - self._start_us - knot[5] - knot[6] * span_us
-        return knot[3] + knot[4] * span_us, discharged_us, discharged_us + unknown_us
+    def along(self, moments_us: Sequence[int]) -> list[tuple[int, int, int]]:
+        """For a reader that settles: up to each of these moments, in order, the water discharged, the time of it, and
+        the time discharging or unknown. Raises LookupError for a moment older than the readers' own."""
+        if moments_us[-1] > self._held_until_us and not self._expiring:
+            self._expire()
+        index = bisect_right(self._times, moments_us[0]) - 1
+        if index < 0:
+            raise LookupError(f"{self.channel}: the flow of {moments_us[0]} us was already let go")
+        knots = self._knots[index:]
+        times = [*self._times[index + 1 :], _NEVER_US]
+        index, next_us = 0, times[0]
+        since_us, _, _, discharged, wet_rate, _, flowing, discharged_us, wet, idle = knots[0]
+        sums = []
+        for moment_us in moments_us:
+            while next_us <= moment_us:
+                index += 1
+                next_us = times[index]
+                since_us, _, _, discharged, wet_rate, _, flowing, discharged_us, wet, idle = knots[index]
+            span_us = moment_us - since_us
+            if wet:
+                sums.append((discharged + wet_rate * span_us, discharged_us + span_us, idle + moment_us))
+            else:
+                sums.append((discharged, discharged_us, idle + moment_us - flowing * span_us))
+        return sums
 
-    def _knot(self, mono_us: int) -> _Knot | None:
+    def _totals(self, mono_us: int) -> tuple[int, int, int]:
+        """Volume, time with a valid flow, time discharging or unknown, up to a moment."""
+        if mono_us > self._held_until_us and not self._expiring:
+            self._expire()
         index = bisect_right(self._times, mono_us) - 1
-        return self._knots[index] if index >= 0 else None
+        if index < 0:
+            return self._older(mono_us)
+        since_us, volume, rate, _, _, valid_us, flowing, _, wet, idle = self._knots[index]
+        span_us = mono_us - since_us
+        return volume + rate * span_us, valid_us + flowing * span_us, idle + mono_us - (flowing - wet) * span_us
 
-    def _older(self, mono_us: int, column: int) -> int:
+    def _older(self, mono_us: int) -> tuple[int, int, int]:
         index = bisect_right(self._edge_times, mono_us) - 1
         if 0 <= index < len(self._edges) - 1:
-            earlier, later = self._edges[index], self._edges[index + 1]
-            span_us = later[0] - earlier[0]
-            return earlier[column] + (later[column] - earlier[column]) * (mono_us - earlier[0]) // span_us
+            since_us, *earlier = self._edges[index]
+            until_us, *later = self._edges[index + 1]
+            spans = mono_us - since_us, until_us - since_us
+            volume, valid_us, open_us = (
+                before + (after - before) * spans[0] // spans[1] for before, after in zip(earlier, later, strict=True)
+            )
+            return volume, valid_us, open_us
         raise LookupError(f"{self.channel}: the flow of {mono_us} us is no longer known, only the last 24 h")
 
     def state(self) -> dict[str, Any]:
@@ -196,9 +239,9 @@ class FlowLedger:
             "minutes": self.minutes.state(),
             "offset_us": self._offset_us,
             "strays": [[at.utc_us, at.mono_us, int(at.synced)] for at in self._strays],
-            "start_us": self._start_us,
             "floor_us": self.floor_us,
             "knots": [list(knot) for knot in self._knots],
+            "held_until_us": self._held_until_us,
             "expiring": self._expiring,
             "settled_us": self._own.settled_us,
             "edges": [list(edge) for edge in self._edges[-_KEPT_MINUTES:]],
@@ -211,16 +254,17 @@ class FlowLedger:
         self.minutes.restore(state["minutes"], shift_us)
         self._offset_us = state["offset_us"] - shift_us
         self._strays = [Instant(utc, mono + shift_us, bool(synced)) for utc, mono, synced in state["strays"]]
-        self._start_us = state["start_us"] + shift_us
         self._knots = [_moved(knot, shift_us) for knot in state["knots"]]
         self._expiring = state["expiring"]
         self._times = [knot[0] for knot in self._knots]
-        if resume.offset_us is None and self._expiring:
-            self._knots.pop()
-            self._times.pop()
-            at_us, volume, _, discharged, _, valid_us, _, discharged_us, _ = self._knots[-1]
-            self._knots[-1] = (at_us, volume, 0, discharged, 0, valid_us, 0, discharged_us, 0)
-            self._expiring = False
+        self._held_until_us = state["held_until_us"] + shift_us
+        if resume.offset_us is None:  # nobody can tell how long: nothing is held over the absence
+            if self._expiring:
+                self._knots.pop()
+                self._times.pop()
+            since_us, volume, _, discharged, _, valid_us, _, discharged_us, _, idle = self._knots[-1]
+            self._knots[-1] = (since_us, volume, 0, discharged, 0, valid_us, 0, discharged_us, 0, idle)
+            self._held_until_us, self._expiring = since_us, False
         self.floor_us = state["floor_us"] + shift_us
         for follower in self._followers:
             follower.settled_us = self._times[0]
@@ -230,5 +274,6 @@ class FlowLedger:
 
 
 def _moved(knot: list[int], shift_us: int) -> _Knot:
-    at_us, volume, rate, discharged, wet_rate, valid_us, flowing, discharged_us, wet = knot
-    return at_us + shift_us, volume, rate, discharged, wet_rate, valid_us, flowing, discharged_us, wet
+    since_us, volume, rate, discharged, wet_rate, valid_us, flowing, discharged_us, wet, idle = knot
+    since_us, idle = since_us + shift_us, idle - shift_us
+    return since_us, volume, rate, discharged, wet_rate, valid_us, flowing, discharged_us, wet, idle

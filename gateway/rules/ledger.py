@@ -5,6 +5,7 @@ passed: the ledger asks the flow ledger for that and never hears a flow reading 
 and the end of the hold cut a segment; readings wait in a list and are settled minute by minute when time has passed.
 """
 
+from bisect import bisect_left
 from collections.abc import Sequence
 from datetime import tzinfo
 from typing import Any
@@ -26,7 +27,8 @@ _NO_WORD, _DRY, _WET = 0, 1, 2
 _KEPT_DAYS = 400
 _SHRINK_AT = 450
 
-_Word = tuple[int, int, int, float]  # mono_us, state, value in fixed point, value
+_NEVER_US = 1 << 62
+_Word = tuple[int, int, int, float]  # mono_us, state from there on, value in fixed point, value
 
 
 class Ledger:
@@ -45,11 +47,12 @@ class Ledger:
         self.minutes = Minutes(zone, start)
         self._strays: list[Instant] = []
         self._offset_us = self.minutes.offset_us
+        self._due_us = self.minutes.boundary_us
         self._words: list[_Word] = []
-        self._word: _Word = (start.mono_us, _NO_WORD, 0, 0.0)
+        self._word = (_NO_WORD, 0, 0.0)  # at the mark
+        self._held_until_us = _NEVER_US  # the end of the hold of the latest word
         self._mark_us = start.mono_us
         self._follower = None if flow is None else flow.follow(start.mono_us)
-        self._flowed = self._flow_at(start.mono_us)
         self._minute = Tally()
         self._day = Tally()
         self._day.discharging_us = start.mono_us - self.minutes.day_start.mono_us  # nobody saw the day begin
@@ -69,24 +72,31 @@ class Ledger:
         if stray_us > STRAY_US or stray_us < -STRAY_US:
             self._offset_us += stray_us
             self._strays.append(at)
+            self._due_us = mono_us
         if weight == _VALID:
             value = reading.value
             if value is None or not discharging:
-                self._words.append((mono_us, _DRY, 0, 0.0))
+                state, fixed, value = _DRY, 0, 0.0
             elif self.hydrogen:
-                self._words.append((mono_us, _WET, round(10.0**-value * HYDROGEN_SCALE), value))
+                state, fixed = _WET, round(10.0**-value * HYDROGEN_SCALE)
             else:
-                self._words.append((mono_us, _WET, round(value * VALUE_SCALE), value))
-        elif weight == _VOID:
-            if reading.mode is not _RUN:
-                self._words.append((mono_us, _NO_WORD, 0, 0.0))
-            elif reading.dry and DISAGREE not in reading.tests:
-                self._words.append((mono_us, _DRY, 0, 0.0))
+                state, fixed = _WET, round(value * VALUE_SCALE)
+        elif weight == _VOID and reading.mode is not _RUN:
+            state, fixed, value = _NO_WORD, 0, 0.0
+        elif weight == _VOID and reading.dry and DISAGREE not in reading.tests:
+            state, fixed, value = _DRY, 0, 0.0
+        else:
+            return
+        if mono_us > self._held_until_us:
+            self._words.append((self._held_until_us, _NO_WORD, 0, 0.0))
+        self._words.append((mono_us, state, fixed, value))
+        self._held_until_us = _NEVER_US if state == _NO_WORD else mono_us + self._hold_us
 
     def advance(self, now: Instant) -> tuple[DayRecord, ...]:
         """Everything before `now` has been fed, and the flow ledger was advanced: the local days that closed since the
         last call, oldest first."""
-        self.settle(now)
+        if now.mono_us >= self._due_us:
+            self._settle(now.mono_us)
         if not self._news:
             return ()
         news = tuple(self._days[-self._news :])
@@ -95,7 +105,7 @@ class Ledger:
 
     def settle(self, now: Instant) -> None:
         """The same, but the days that close wait for `advance`."""
-        if now.mono_us >= self.minutes.boundary_us or self._strays:
+        if now.mono_us >= self._due_us:
             self._settle(now.mono_us)
 
     @property
@@ -165,70 +175,51 @@ class Ledger:
                 break
             if ended is not None:
                 self._close_day(ended, *opened)
+        self._due_us = strays[0].mono_us if strays else minutes.boundary_us
         if self._follower is not None and self.flow is not None:
             self._follower.settled_us = self._mark_us
             self.flow.floor_us = max(self.flow.floor_us, self._mark_us)
 
     def _walk(self, to_us: int) -> None:
-        """Settle all words before a moment, and the time up to it."""
-        taken = 0
-        for word in self._words:
-            if word[0] >= to_us:
-                break
-            taken += 1
-            if word[0] > self._mark_us:
-                self._span(word[0])
-            self._word = word
-        if taken:
-            del self._words[:taken]
-        if to_us > self._mark_us:
-            self._span(to_us)
-
-    def _span(self, to_us: int) -> None:
-        """Add the time from the mark to a moment, over which the channel's word is one and the same."""
-        since_us, state, fixed, value = self._word
-        held_until_us = since_us + self._hold_us
-        mark_us = self._mark_us
-        if mark_us < held_until_us and state != _NO_WORD:
-            end_us = min(to_us, held_until_us)
-            if state == _WET:
-                self._count(end_us, fixed, value)
-            else:
-                self._flowed = self._flow_at(end_us)
-            mark_us = end_us
-        if to_us > mark_us:
-            flowed = self._flow_at(to_us)
-            self._minute.discharging_us += flowed[2] - self._flowed[2]
-            self._flowed = flowed
-        self._mark_us = to_us
-
-    def _count(self, end_us: int, fixed: int, value: float) -> None:
-        minute = self._minute
-        flowed = self._flow_at(end_us)
-        before = self._flowed
-        self._flowed = flowed
-        span_us = flowed[2] - before[2]
-        if span_us == 0:
-            return
-        flowed_us = flowed[1] - before[1]
-        volume = flowed[0] - before[0]
-        minute.plain += fixed * span_us
-        minute.valid_us += span_us
-        minute.discharging_us += span_us
-        minute.weighted += fixed * volume
-        minute.volume += volume
-        minute.flowed_us += flowed_us
-        if flowed_us != span_us:
-            minute.unflowed += fixed * (span_us - flowed_us)
-        minimum, maximum = minute.minimum, minute.maximum
-        if minimum is None or value < minimum:
-            minute.minimum = value
-        if maximum is None or value > maximum:
-            minute.maximum = value
-
-    def _flow_at(self, mono_us: int) -> tuple[int, int, int]:
-        """Water discharged, time of it, time discharging or unknown; without a flow channel all time may be."""
-        return (0, 0, mono_us) if self.flow is None else self.flow.at(mono_us)
+        """Settle all words before a moment, and the time up to it. One loop: every sample passes here."""
+        words = self._words
+        if self._held_until_us < to_us:
+            words.append((self._held_until_us, _NO_WORD, 0, 0.0))
+            self._held_until_us = _NEVER_US
+        taken = bisect_left(words, (to_us,))
+        state, fixed, value = self._word
+        last = words[taken - 1][1:] if taken else self._word
+        cuts = [*words[:taken], (to_us, *last)]
+        mark_us, minute = self._mark_us, self._minute
+        moments_us = [mark_us, *[max(cut[0], mark_us) for cut in cuts]]
+        if self.flow is None:
+            flow_sums = [(0, 0, moment_us) for moment_us in moments_us]
+        else:
+            flow_sums = self.flow.along(moments_us)
+        low, high = minute.minimum, minute.maximum
+        plain = valid_us = discharging_us = weighted = volume = flowed_us = 0
+        volume0, flowed0_us, open0_us = flow_sums[0]
+        for (volume1, flowed1_us, open1_us), (_, state1, fixed1, value1) in zip(flow_sums[1:], cuts, strict=True):
+            span_us = open1_us - open0_us
+            if span_us and state == _WET:
+                plain += fixed * span_us
+                valid_us += span_us
+                weighted += fixed * (volume1 - volume0)
+                volume += volume1 - volume0
+                flowed_us += flowed1_us - flowed0_us
+                if span_us != flowed1_us - flowed0_us:
+                    minute.unflowed += fixed * (span_us - flowed1_us + flowed0_us)
+                low = value if low is None or value < low else low
+                high = value if high is None or value > high else high
+            elif state == _NO_WORD:
+                discharging_us += span_us
+            volume0, flowed0_us, open0_us = volume1, flowed1_us, open1_us
+            state, fixed, value = state1, fixed1, value1
+        mark_us = max(mark_us, to_us)
+        del words[:taken]
+        self._word, self._mark_us = last, mark_us
+        minute.count(weighted, volume, plain, valid_us, discharging_us + valid_us, flowed_us)
+        minute.minimum, minute.maximum = low, high
 
     def _flow_totals(self, mono_us: int) -> tuple[int, int]:
         return (0, 0) if self.flow is None else (self.flow.volume(mono_us), self.flow.valid_us(mono_us))
@@ -236,7 +227,7 @@ class Ledger:
     def _close_minute(self) -> None:
         self._day.add(self._minute)
         self._window.add(self._mark_us, self._minute)
-        self._minute = Tally()
+        self._minute.clear()
 
     def _close_day(self, ended: Instant, day: str, start: Instant) -> None:
         record = self._record(ended, day, start)
@@ -274,7 +265,7 @@ class Ledger:
                 "words": [list(word) for word in self._words],
                 "word": list(self._word),
                 "mark_us": self._mark_us,
-                "flowed": list(self._flowed),
+                "held_until_us": self._held_until_us,
                 "minute": self._minute.state(),
                 "day": self._day.state(),
                 "day_from": list(self._day_from),
@@ -299,11 +290,14 @@ class Ledger:
         self._offset_us = now["offset_us"] - shift_us
         self._strays = [Instant(utc, mono + shift_us, bool(synced)) for utc, mono, synced in now["strays"]]
         self._words = [(mono + shift_us, kind, fixed, value) for mono, kind, fixed, value in now["words"]]
-        since_us, kind, fixed, value = now["word"]
-        self._word = (since_us + shift_us, kind, fixed, value)
+        state_then, fixed, value = now["word"]
+        self._word = (state_then, fixed, value)
         self._mark_us = now["mark_us"] + shift_us
+        held_us = now["held_until_us"]
+        self._held_until_us = held_us if held_us == _NEVER_US else held_us + shift_us
         if resume.offset_us is None:  # nobody can tell how long: nothing is held over the absence
             self._words.append((max(last_us, now["mark_us"]) + shift_us, _NO_WORD, 0, 0.0))
+            self._held_until_us = _NEVER_US
         self._minute = Tally.from_state(now["minute"])
         self._day = Tally.from_state(now["day"])
         self._window.restore(state["ring"], shift_us)
@@ -316,4 +310,4 @@ class Ledger:
         self._day_from = (since_us + shift_us, volume, valid_us)
         if self._follower is not None:
             self._follower.settled_us = self._mark_us
-        self._flowed = self._flow_at(self._mark_us)
+        self._due_us = self._strays[0].mono_us if self._strays else self.minutes.boundary_us

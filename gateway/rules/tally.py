@@ -1,8 +1,6 @@
 """Sums while they grow: one minute or day under way, and the minutes of the last 24 h with their running total."""
 
 from collections import deque
-from collections.abc import Callable
-from operator import ge, le
 from typing import Any
 
 from gateway.rules.sums import DaySums
@@ -13,7 +11,7 @@ _DAY_US = 86_400_000_000
 
 # weighted, volume, plain, valid_us, discharging_us, flowed_us, unflowed
 _Sums = tuple[int, int, int, int, int, int, int]
-_Entry = tuple[_Sums, int, float | None, float | None]  # its end_us, its least and greatest value
+_Entry = tuple[int, _Sums, float | None, float | None]  # its end_us, its sums, its least and greatest value
 
 
 class Tally:
@@ -24,10 +22,23 @@ class Tally:
     )  # fmt: skip
 
     def __init__(self) -> None:
+        self.clear()
+
+    def clear(self) -> None:
+        """Begin anew."""
         self.weighted = self.volume = self.plain = 0
         self.valid_us = self.discharging_us = self.flowed_us = self.unflowed = 0
         self.minimum: float | None = None
         self.maximum: float | None = None
+
+    def count(self, weighted: int, volume: int, plain: int, valid_us: int, discharging_us: int, flowed_us: int) -> None:
+        """Add to the sums; the extremes and `unflowed` are the caller's."""
+        self.weighted += weighted
+        self.volume += volume
+        self.plain += plain
+        self.valid_us += valid_us
+        self.discharging_us += discharging_us
+        self.flowed_us += flowed_us
 
     def add(self, other: "Tally") -> None:
         """Add what another one counted."""
@@ -74,62 +85,78 @@ class Window:
         self._entries: deque[_Entry] = deque()
         self._lows: deque[tuple[float, int]] = deque()  # values that rise to the right: the first is the least
         self._highs: deque[tuple[float, int]] = deque()
-        self._total = [0] * 7
+        self._total = Tally()
 
     def add(self, end_us: int, minute: Tally) -> None:
         """Append a minute that ended now, and let go of those that ended 24 h ago or earlier."""
-        sums = (minute.weighted, minute.volume, minute.plain, minute.valid_us, minute.discharging_us)
-        self._append(((*sums, minute.flowed_us, minute.unflowed), end_us, minute.minimum, minute.maximum))
+        sums = (
+            minute.weighted, minute.volume, minute.plain, minute.valid_us, minute.discharging_us,
+            minute.flowed_us, minute.unflowed,
+        )  # fmt: skip
+        self._append((end_us, sums, minute.minimum, minute.maximum))
         oldest_us = end_us - _DAY_US
-        entries, total = self._entries, self._total
-        while entries[0][1] <= oldest_us:
-            for index, gone in enumerate(entries.popleft()[0]):
-                total[index] -= gone
-        for queue in (self._lows, self._highs):
-            while queue and queue[0][1] <= oldest_us:
-                queue.popleft()
+        entries = self._entries
+        while entries[0][0] <= oldest_us:
+            _, (weighted, volume, plain, valid_us, discharging_us, flowed_us, unflowed), low, _ = entries.popleft()
+            total = self._total
+            total.discharging_us -= discharging_us
+            if low is not None:
+                total.weighted -= weighted
+                total.volume -= volume
+                total.plain -= plain
+                total.valid_us -= valid_us
+                total.flowed_us -= flowed_us
+                total.unflowed -= unflowed
+        lows, highs = self._lows, self._highs
+        while lows and lows[0][1] <= oldest_us:
+            lows.popleft()
+        while highs and highs[0][1] <= oldest_us:
+            highs.popleft()
 
     def _append(self, entry: _Entry) -> None:
         self._entries.append(entry)
-        sums, end_us, low, high = entry
+        end_us, (weighted, volume, plain, valid_us, discharging_us, flowed_us, unflowed), low, high = entry
         total = self._total
-        for index, more in enumerate(sums):
-            total[index] += more
-        if low is not None and high is not None:
-            _queue(self._lows, low, end_us, ge)
-            _queue(self._highs, high, end_us, le)
+        total.discharging_us += discharging_us
+        if low is None or high is None:
+            return
+        total.weighted += weighted
+        total.volume += volume
+        total.plain += plain
+        total.valid_us += valid_us
+        total.flowed_us += flowed_us
+        total.unflowed += unflowed
+        lows, highs = self._lows, self._highs
+        while lows and lows[-1][0] >= low:
+            lows.pop()
+        lows.append((low, end_us))
+        while highs and highs[-1][0] <= high:
+            highs.pop()
+        highs.append((high, end_us))
 
     def sums(self, *, hydrogen: bool) -> DaySums:
         """The window as a record."""
-        weighted, volume, plain, valid_us, discharging_us, flowed_us, unflowed = self._total
-        return DaySums(
-            weighted, volume, plain, valid_us, discharging_us,
-            self._lows[0][0] if self._lows else None, self._highs[0][0] if self._highs else None,
-            flowed_us, unflowed, hydrogen,
-        )  # fmt: skip
+        total = self._total
+        total.minimum = self._lows[0][0] if self._lows else None
+        total.maximum = self._highs[0][0] if self._highs else None
+        return total.sums(hydrogen=hydrogen)
 
     def state(self) -> list[list[Any]]:
         """JSON-able: one row for each minute, short where nothing counted."""
         return [
             [end_us, sums[4]] if low is None else [end_us, *sums, low, high]
-            for sums, end_us, low, high in self._entries
+            for end_us, sums, low, high in self._entries
         ]
 
     def restore(self, state: list[list[Any]], shift_us: int) -> None:
         """Bring the minutes back, moved by `shift_us`."""
         for queue in (self._entries, self._lows, self._highs):
             queue.clear()
-        self._total = [0] * 7
+        self._total = Tally()
         for end_us, *row in state:
             if len(row) == 1:
-                self._append(((0, 0, 0, 0, row[0], 0, 0), end_us + shift_us, None, None))
+                self._append((end_us + shift_us, (0, 0, 0, 0, row[0], 0, 0), None, None))
             else:
                 weighted, volume, plain, valid_us, discharging_us, flowed_us, unflowed, low, high = row
                 sums = (weighted, volume, plain, valid_us, discharging_us, flowed_us, unflowed)
-                self._append((sums, end_us + shift_us, low, high))
-
-
-def _queue(queue: deque[tuple[float, int]], value: float, end_us: int, beaten: Callable[[float, float], bool]) -> None:
-    while queue and beaten(queue[-1][0], value):
-        queue.pop()
-    queue.append((value, end_us))
+                self._append((end_us + shift_us, sums, low, high))
