@@ -281,10 +281,11 @@ class AlarmEngine:
             self._step(alarm, Stimulus(Event.SUPPRESS, actor=suppressor, reason=reason), now, done)
 
     def _speaks(self, alarm: str) -> bool:
-        """Whether an alarm is active and not itself put aside: a shelf must not silence others."""
+        """Whether an alarm is active and not put aside: a shelf must not silence others, nor must a pre-alarm."""
         record = self._memories[alarm].record
         put_aside = record.shelf is not None or bool(record.out_of_service_by)
-        return self._site.alarms[alarm].enabled and record.active and not put_aside
+        loud = record.severity > Severity.NOTICE
+        return self._site.alarms[alarm].enabled and record.active and loud and not put_aside
 
     def _may_be_suppressed(self, alarm: str) -> bool:
         """Also one that is so by an earlier configuration, and must come out."""
