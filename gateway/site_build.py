@@ -75,7 +75,9 @@ def build_site(
     binding = bind(packs, channels, places, baselines, today)
     known_rules = {rule.id for pack in packs.values() for rule in pack.rules}
     complete = packs_sound and len(channels) == len(_declared(content, "channels"))
-    rules = with_terms(binding.rules, packs, tree, zone, problems, packs_sound=packs_sound, today=today)
+    rules = with_terms(
+        binding.rules, packs, tree, zone, problems, packs_sound=packs_sound, complete=complete, today=today
+    )
     alarms = build_alarms(tree.alarms, rules, channels, known_rules, problems, complete=complete)
     site = Site(
         id=tree.site.id,

@@ -45,9 +45,12 @@ def with_terms(
     problems: Problems,
     *,
     packs_sound: bool,
+    complete: bool,
     today: date | None,
 ) -> tuple[Rule, ...]:
     """The rules, each with the terms that name it. Dates are days of `zone`; None when the file names no zone.
+
+    A channel that a term names may be missing for a mistake of its own unless the rules are `complete`.
 
     `today` tells what has ended or lies ahead; nothing is left out for it, since terms carry their own time.
     """
@@ -61,7 +64,7 @@ def with_terms(
     for term in sound:
         _told_by_the_day(term, today, problems)
         if not any(_names(term, rule) for rule in rules):
-            _idle(term, rules, problems)
+            _idle(term, rules, problems, complete=complete)
     _check_overlaps(sound, problems)
     return tuple(replace(rule, terms=tuple(_terms(rule, sound, zone, problems))) for rule in rules)
 
@@ -95,8 +98,10 @@ def _told_by_the_day(term: _Given, today: date | None, problems: Problems) -> No
         problems.warning((*term.path, "valid_from"), f"lies ahead: the {term.kind} changes nothing yet")
 
 
-def _idle(term: _Given, rules: Collection[Rule], problems: Problems) -> None:
+def _idle(term: _Given, rules: Collection[Rule], problems: Problems, *, complete: bool) -> None:
     channels = sorted(_place(rule) for rule in rules if rule.id == term.table.rule)
+    if not complete:
+        return
     if term.table.channel is not None and channels:
         hint = did_you_mean(term.table.channel, channels)
         problems.error((*term.path, "channel"), f"{term.table.rule} does not judge {term.table.channel!r}{hint}")
