@@ -354,7 +354,7 @@ class ExceedanceRule(ABC):
             "run": None if self._run is None else self._run.state(),
             "suspected": self._suspected.state(),
             "last_valid": instant_state(self._heard.valid),
-            **self.threshold.state(),
+            **self.threshold.state(self._heard.word.utc_us),
             "water": None if self._water is None else self._water.state(),
         }
 

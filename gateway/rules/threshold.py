@@ -128,13 +128,14 @@ class Threshold:
             context["saturated"] = True  # the extreme is a lower bound
         return context
 
-    def state(self) -> dict[str, Any]:
-        """JSON-able: what ruled, for a run that a restart must find under the same limit."""
+    def state(self, utc_us: int) -> dict[str, Any]:
+        """JSON-able: what ruled when it was last asked, for a run that a restart must find under the same limit."""
+        ruling = self.ruling
         return {
             "limit": self.limit,
             "source": self.source,
             "definition": self._definition(),
-            "ruling_utc_us": self.ruling.from_utc_us,
+            "ruled_utc_us": min(max(utc_us, ruling.from_utc_us), ruling.until_utc_us - 1),
             "standing": None if self.standing is None else self.standing.record(),
         }
 
@@ -149,7 +150,7 @@ class Threshold:
         if state["definition"] != self._definition() or (record is None) != (self.standing is None):
             return False
         self.standing = None if record is None else Standing.from_record(record)
-        self.ruling = self._terms.ruling(state["ruling_utc_us"])
+        self.ruling = self._terms.ruling(state["ruled_utc_us"])
         self._minute_us = -1
         self._apply()
         if (self.limit, self.source) == (state["limit"], state["source"]):
