@@ -54,8 +54,8 @@ class FlowLedger:
         self.minutes = Minutes(zone, start)
         self._strays: list[Instant] = []
         self._offset_us = self.minutes.offset_us
-        self._knots: list[_Knot] = [(start.mono_us, 0, 0, 0, 0, 0, 0, 0, 0, -start.mono_us)]
-        self._times: list[int] = [start.mono_us]
+        self._knots: list[_Knot] = [(-_NEVER_US, 0, 0, 0, 0, 0, 0, 0, 0, -start.mono_us)]  # before it: nobody knows
+        self._times: list[int] = [-_NEVER_US]
         self.floor_us = start.mono_us  # what readers have settled is never changed again
         self._held_until_us = start.mono_us  # of the last word
         self._expiring = False  # the last knot is the end of that hold, not a word
@@ -231,6 +231,8 @@ class FlowLedger:
                 before + (after - before) * spans[0] // spans[1] for before, after in zip(earlier, later, strict=True)
             )
             return volume, valid_us, open_us
+        if index < 0 and not any(self._edges[0][1:3]):
+            return 0, 0, self._edges[0][3] + mono_us - self._edge_times[0]
         raise LookupError(f"{self.channel}: the flow of {mono_us} us is no longer known, only the last 24 h")
 
     def state(self) -> dict[str, Any]:
@@ -258,14 +260,14 @@ class FlowLedger:
         self._expiring = state["expiring"]
         self._times = [knot[0] for knot in self._knots]
         self._held_until_us = state["held_until_us"] + shift_us
-        if resume.offset_us is None:  # nobody can tell how long: nothing is held over the absence
+        self.floor_us = state["floor_us"] + shift_us
+        if resume.offset_us is None:  # nobody can tell how long: what was settled stays, nothing is held beyond it
             if self._expiring:
                 self._knots.pop()
                 self._times.pop()
-            since_us, volume, _, discharged, _, valid_us, _, discharged_us, _, idle = self._knots[-1]
-            self._knots[-1] = (since_us, volume, 0, discharged, 0, valid_us, 0, discharged_us, 0, idle)
-            self._held_until_us, self._expiring = since_us, False
-        self.floor_us = state["floor_us"] + shift_us
+            self._held_until_us = min(self._held_until_us, max(self.floor_us, self._times[-1]))
+            self._expiring = False
+            self._expire()
         for follower in self._followers:
             follower.settled_us = self._times[0]
         self._own.settled_us = state["settled_us"] + shift_us

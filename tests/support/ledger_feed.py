@@ -1,11 +1,13 @@
 """Series of words fed to real ledgers, a channel and its flow, in the order and with the calls of the pipeline."""
 
+import json
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from typing import Any
 from zoneinfo import ZoneInfo
 
-from gateway.model import Finding, Instant, Mode, Quality, Reading, Severity
+from gateway.model import Finding, Instant, Mode, Quality, Reading, Resume, Severity
 from gateway.rules.judge import Judge
 from gateway.rules.ledger import DayRecord, FlowLedger, Ledger
 from gateway.signals.qc import evidence
@@ -83,6 +85,23 @@ class Feed:
         self.flow_days = Ledger(self.flow_spec, ZONE, self.start, self.flow) if self.flow else None
         self.judges: list[Judge] = []
         self.closed: list[DayRecord] = []
+
+    def states(self) -> list[dict[str, Any]]:
+        """What the caller stores, through JSON."""
+        assert self.flow is not None
+        assert self.flow_days is not None
+        return json.loads(json.dumps([self.flow.state(), self.flow_days.state(), self.ledger.state()]))
+
+    def restored(self, states: Sequence[dict[str, Any]], clock: Clock, second: float, offset_us: int | None) -> "Feed":
+        """A new process that takes over at a moment of the story."""
+        new = Feed(self.spec, clock=clock, hold_s=self.flow_spec.hold_us / S, start_s=second)
+        resume = Resume(new.start, offset_us)
+        assert new.flow is not None
+        assert new.flow_days is not None
+        new.flow.restore(states[0], resume)
+        new.flow_days.restore(states[1], resume)
+        new.ledger.restore(states[2], resume)
+        return new
 
     def advance(self, now: Instant) -> list[Finding]:
         """Settle everything up to a moment."""

@@ -5,9 +5,9 @@ from fractions import Fraction
 
 import pytest
 
-from gateway.model import Instant, Resume
-from gateway.rules.ledger import VOLUME_SCALE, DaySums, FlowLedger, Ledger
-from tests.support.ledger_feed import MIDNIGHT_S, ZONE, Clock, Feed, channel, reading, steady
+from gateway.model import Resume
+from gateway.rules.ledger import VOLUME_SCALE, DaySums
+from tests.support.ledger_feed import MIDNIGHT_S, Clock, Feed, channel, reading, steady
 
 DAY_S = 86_400
 
@@ -264,23 +264,31 @@ def test_after_a_restart_of_unknown_length_nothing_is_held_over_the_absence() ->
     """The absence counts as UTC says, as time for which nobody can tell; the day goes on."""
     feed = Feed()
     feed.play(steady(50, 0, 600), steady(10, 0, 600), until_s=600)
-    assert feed.flow is not None
-    states = json.loads(json.dumps([feed.flow.state(), feed.ledger.state()]))
-    back = Instant((MIDNIGHT_S + 3600) * 1_000_000, 77, synced=False)
-    flow = FlowLedger(feed.flow_spec, ZONE, back)
-    ledger = Ledger(feed.spec, ZONE, back, flow)
-    flow.restore(states[0], Resume(back, None))
-    ledger.restore(states[1], Resume(back, None))
-    later = Instant(back.utc_us + 600_000_000, back.mono_us + 600_000_000)
-    flow.advance(later)
-    ledger.advance(later)
-    sums = ledger.today.sums
+    new = feed.restored(feed.states(), Clock(MIDNIGHT_S, -3600), 3600, None)
+    new.advance(new.clock.at(4200))
+    today = new.ledger.today
+    sums = today.sums
     assert sums.valid_us == 600_000_000  # as far as it was settled: nobody knows how long the last reading held
     assert sums.discharging_us == 4_200_000_000
-    assert ledger.today.start == Instant(MIDNIGHT_S * 1_000_000, 77 - 3_600_000_000)
+    assert today.start == new.clock.at(0)
+    assert today.volume_gal == 100.0
 
 
 def test_empty_sums_tell_nothing() -> None:
     """No mean, no coverage; not zero."""
     sums = DaySums()
     assert (sums.mean, sums.mean_flow_weighted, sums.mean_time_weighted, sums.coverage) == (None, None, None, None)
+
+
+def test_a_flow_that_began_later_says_nothing_about_the_time_before() -> None:
+    """A ledger older than its flow (a meter fitted since) settles that time as if without a flow."""
+    feed = Feed()
+    feed.play(steady(50, 0, 120), steady(10, 0, 120), until_s=120)
+    states = feed.states()
+    young = Feed(start_s=300)
+    young.ledger.restore(states[2], Resume(young.start, 0))
+    young.play(steady(50, 300, 600), steady(10, 300, 600), until_s=600)
+    sums = young.ledger.today.sums
+    assert sums.mean == 50.0
+    assert sums.time_weighted
+    assert sums.discharging_us == 600_000_000
