@@ -18,6 +18,7 @@ class Consumer:
         self.ids: set[str] = set()
         self.duplicates = 0
         self.messages = 0
+        self.listens = threading.Event()  # set while the broker knows what to send here
         self._root = root
         self._lock = threading.Lock()
         self._client = Client(
@@ -27,6 +28,8 @@ class Consumer:
         self._client.reconnect_delay_set(1, 2)
         self._client.on_connect = self._connected
         self._client.on_message = self._message
+        self._client.on_subscribe = lambda *_: self.listens.set()
+        self._client.on_disconnect = lambda *_: self.listens.clear()
         self._client.connect_async(host, port, keepalive=30)
 
     def start(self) -> None:

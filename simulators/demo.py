@@ -78,6 +78,8 @@ class _Demo:
         self.view = View(site, console, f"{scenario.name}: {scenario.title}", self.broker.name)
         self.edges: Counter[AlarmEdge] = Counter()
         self.readings = 0
+        self.resent = 0
+        self._resending = False
 
     async def show(self, shown_us: int) -> dict[str, Any]:
         """Run for a virtual duration, let everything arrive, and count."""
@@ -99,7 +101,7 @@ class _Demo:
         self._tasks = [
             asyncio.create_task(app.run(), name="gateway"),
             asyncio.create_task(self.bench.run(), name="bench"),
-            asyncio.create_task(self._outage(), name="broker outage"),
+            asyncio.create_task(self._outage(app, consumer), name="broker outage"),
         ]
         over = asyncio.create_task(self.clock.sleep(shown_us), name="scenario over")
         while not over.done():
@@ -128,8 +130,9 @@ class _Demo:
             "scenario": self.scenario.name,
             "readings_stored": self.readings,
             "records": records,
-            "mqtt_published": delivery.published,
-            "mqtt_acknowledged": delivery.acknowledged,
+            "mqtt_published": delivery.published - self.resent,
+            "mqtt_acknowledged": delivery.acknowledged - self.resent,
+            "mqtt_resent": self.resent,
             "consumer_received": len(consumer.ids),
             "alarms_raised": self.edges[AlarmEdge.RAISED],
             "alarms_cleared": self.edges[AlarmEdge.CLEARED],
@@ -138,10 +141,9 @@ class _Demo:
             "polls_late": late,
         }
 
-    @staticmethod
-    async def _arrived(app: GatewayApp, consumer: Consumer) -> None:
+    async def _arrived(self, app: GatewayApp, consumer: Consumer) -> None:
         # The consumer lives in another thread and another library: there is nothing to wait on but its count.
-        while len(consumer.ids) < await app.journal.last_seq():  # noqa: ASYNC110
+        while self._resending or len(consumer.ids) < await app.journal.last_seq():  # noqa: ASYNC110
             await asyncio.sleep(0.05)
 
     def _wired(self, buses: Mapping[str, Bus]) -> Site:
@@ -162,11 +164,11 @@ class _Demo:
         self.view.refresh(
             self.clock.now(),
             stored=self.readings,
-            acknowledged=app.deliveries[0].counts.acknowledged,
+            acknowledged=app.deliveries[0].counts.acknowledged - self.resent,
             received=len(consumer.ids),
         )
 
-    async def _outage(self) -> None:
+    async def _outage(self, app: GatewayApp, consumer: Consumer) -> None:
         outage = self.scenario.outage
         if outage is None:
             return
@@ -176,6 +178,13 @@ class _Demo:
         await self.clock.sleep(round((outage.up_at_s - outage.down_at_s) * 1e6))
         await self.broker.start()
         _log.warning("the broker is back")
+        # Killed, it forgot its subscribers: what it took from the gateway before they were back went to nobody.
+        while not consumer.listens.is_set():  # noqa: ASYNC110  # set by another thread
+            await asyncio.sleep(0.05)
+        self._resending = True
+        answer = await app.resend(_SINK, 1, await app.journal.last_seq())
+        self.resent = int(answer["acknowledged"])
+        self._resending = False
 
 
 def _pace(scenario: Scenario, speed: float | None, duration: str | None) -> tuple[float, int]:

@@ -1,11 +1,14 @@
 """The main job, end to end: instruments on real lines, the gateway, a broker, texts; each story's alarms, no others."""
 
+import argparse
+import io
 import json
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
+from paho.mqtt.client import Client
 
 from gateway.config import load
 from gateway.model import Fault, Instant, Sample, Severity
@@ -13,6 +16,7 @@ from gateway.pipeline import Pipeline
 from gateway.shipped import shipped
 from gateway.site import Channel, Site
 from simulators import scenario as scenarios
+from simulators.demo import run_demo
 from simulators.manhole import Manhole, Truth
 from simulators.wiring import truth as sensed
 
@@ -58,6 +62,18 @@ def test_a_story_is_found_told_and_delivered(scenario: str, speed: int, alarms: 
     assert len(phone) == summary["texts_delivered"] == len(texts), phone
     for words, line in zip(texts, phone, strict=True):
         assert words in line
+
+
+def test_who_comes_back_after_the_gateway_misses_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A killed broker forgets its subscribers: one that is slow to return is sent again what went to nobody."""
+    delay = Client.reconnect_delay_set
+    monkeypatch.setattr(Client, "reconnect_delay_set", lambda client, *_: delay(client, 5, 5))
+    out = io.StringIO()
+    options = {"scenario": "broker-outage", "speed": 300.0, "duration": None, "svg": None, "json": True}
+    assert run_demo(argparse.Namespace(**options), out) == 0
+    summary = json.loads(out.getvalue().splitlines()[-1])
+    assert summary["consumer_received"] == summary["records"] == summary["mqtt_acknowledged"]
+    assert summary["mqtt_resent"] > 0
 
 
 @pytest.mark.parametrize("name", [n for n in scenarios.names() if not scenarios.load(n).recorded])
