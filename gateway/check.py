@@ -68,7 +68,7 @@ def _reads(loaded: Loaded) -> Iterator[WireRead]:
         if site is None or channel.device is None or channel.point is None:
             continue
         device = site.devices[channel.device]
-        point = loaded.profiles[channel.device].profile.points[channel.point]
+        point = loaded.profiles[channel.device].profile.points[channel.point].for_unit(channel.source_unit)
 
         def one(what: str, register: Register, doc: str = "", name: str = channel.name) -> WireRead:
             span = register.span

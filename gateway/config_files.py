@@ -22,7 +22,7 @@ from gateway.toml_lines import key_lines
 __all__ = ["DeviceProfile", "Source", "load_packs", "load_profiles", "read_toml"]
 
 _PROFILE_KEYS = (
-    "order", "address_offset", "limits", "status", "units", "points", "transport", "part", "confirmed", "lists",
+    "order", "address_offset", "limits", "status", "units", "points", "transport", "variant", "confirmed", "lists",
     "facts", "trigger", "start", "wake", "writable", "refresh",
 )  # fmt: skip
 

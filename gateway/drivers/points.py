@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 
-from gateway.drivers.profile import OPEN, Fact, Point, Register, StatusRule, Term
+from gateway.drivers.profile import OPEN, Fact, Point, Register, StatusRule, Term, UnitRule
 from gateway.drivers.registers import decoder, scaled, set_bits
 from gateway.drivers.texts import TIME_TYPES, moment, text, utf16
 from gateway.model import Fault, Quality
@@ -90,8 +90,7 @@ def _read(point: Point, words: Words, expected_unit: str, listed_unit: str) -> D
     wanted = expected_unit or point.unit
     reported = listed_unit or point.unit or wanted
     if point.unit_register is not None:
-        code = point.unit_register.register.number(_raw(point.unit_register.register, words))
-        reported = (point.unit_register.units.get(int(code)) if _whole(code) else None) or _unknown_unit(code)
+        reported = _reported_unit(point.unit_register, words)
     change = None
     if reported != wanted:
         change = _conversion(reported, wanted)
@@ -145,9 +144,13 @@ def _whole(number: float) -> bool:
     return math.isfinite(number) and number == int(number)
 
 
-def _unknown_unit(code: float) -> str:
-    shown = f"{int(code)} (0x{int(code):X})" if _whole(code) else str(code)
-    return f"unit code {shown}, which its profile does not know"
+def _reported_unit(rule: UnitRule, words: Words) -> str:
+    code = rule.register.number(_raw(rule.register, words))
+    unit = rule.units.get(int(code)) if _whole(code) else None
+    if unit is None:
+        shown = f"{int(code)} (0x{int(code):X})" if _whole(code) else str(code)
+        return f"unit code {shown}, which its profile does not know"
+    return _reported_unit(rule.refined[unit], words) if unit in rule.refined else unit
 
 
 @lru_cache(maxsize=512)

@@ -86,7 +86,7 @@ class DevicePoll:
         self.silence: DriverError | None = None  # why the last poll was broken off
         self._profile = profile
         self._line = line
-        self._points = {channel.name: profile.points[channel.point or ""] for channel in self.channels}
+        self._points = {c.name: profile.points[c.point or ""].for_unit(c.source_unit) for c in self.channels}
         self._plan = ReadPlan.of(self._points.values(), profile.limits)
 
     async def run(self, at: Instant, state: DeviceState) -> tuple[PointReading, ...]:

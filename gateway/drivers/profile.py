@@ -4,7 +4,7 @@ A profile is a TOML file of facts, shipped (`config/devices`) or the user's own;
 """
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from gateway.drivers.quirks import NO_QUIRKS, Quirks
 from gateway.drivers.registers import Decoder, decoder, words_of
@@ -106,10 +106,14 @@ class StatusRule:
 
 @dataclass(frozen=True, slots=True)
 class UnitRule:
-    """The register in which the device says its unit, with the unit for each code or one-hot flag."""
+    """The register in which the device says its unit, with the unit for each code or one-hot flag.
+
+    `refined` is for units that another register decides further: a temperature is in degC unless that one says degF.
+    """
 
     register: Register
     units: Mapping[int, str]
+    refined: Mapping[str, "UnitRule"] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -187,7 +191,16 @@ class Point:
         yield from ((term.role, term.register) for term in self.terms)
         if self.unit_register is not None:
             yield "unit", self.unit_register.register
+            yield from (("unit", rule.register) for rule in self.unit_register.refined.values())
         yield from (("status", rule.register) for rule in self.status)
+
+    def for_unit(self, unit: str) -> "Point":
+        """The point for a channel that takes this unit, without registers that could only decide about others."""
+        rule = self.unit_register
+        if rule is None or not rule.refined:
+            return self
+        kept = {name: more for name, more in rule.refined.items() if unit == name or unit in more.units.values()}
+        return replace(self, unit_register=replace(rule, refined=kept))
 
     def registers(self) -> Iterator[Register]:
         """Everything the point may need: the value first, then its other parts, unit and status."""
@@ -281,8 +294,8 @@ class Profile:
     """Everything known of one kind of instrument.
 
     `confidence` says how far the facts were verified, `tier` sums it up (A: as it stands; B: what `confirm` names is
-    open; C: a template), `confirm` is what the technician must compare with the display. `part` is which of its parts
-    answers at this unit address. `timeout_us` is how long it may take to answer when the site does not say.
+    open; C: a template), `confirm` is what the technician must compare with the display. `variant` is which of its
+    models, generations or modules this is. `timeout_us` is how long it may take to answer when the site does not say.
     """
 
     id: str
@@ -298,7 +311,7 @@ class Profile:
     confirmed: bool = False
     facts: Mapping[str, Fact] = field(default_factory=dict)
     quirks: Quirks = NO_QUIRKS
-    part: str = ""
+    variant: str = ""
     timeout_us: int | None = None
 
 

@@ -83,8 +83,14 @@ class RuleReader:
         """The register that tells the unit."""
         register = self.register(table, function=3)
         codes = self._reference(table, "units", self.units)
+        refined = {}
+        further = table.table("refined")
+        for unit in tuple(further.left):
+            rule = self.unit_rule(further.table(unit))
+            if rule is not None:
+                refined[unit] = rule
         table.done()
-        return None if register is None else UnitRule(register, table.coded(codes, str))
+        return None if register is None else UnitRule(register, table.coded(codes, str), refined)
 
     def status_rule(self, table: Table) -> StatusRule | None:
         """The register that judges the value, by a named rule or by the one number it must hold (`equals`)."""

@@ -16,7 +16,7 @@ from gateway.shipped import shipped
 from gateway.toml_lines import Path as KeyPath
 from gateway.toml_lines import dotted, key_lines, nearest_line
 
-__all__ = ["Point", "Profile", "load", "parse", "parts_of"]
+__all__ = ["Point", "Profile", "load", "parse", "variants_of"]
 
 _TIERS = ("A", "B", "C")
 
@@ -25,18 +25,18 @@ def load(name: str, overrides: Mapping[str, Any] | None = None, beside: Path | N
     """A shipped profile by its name, or the user's own by its path, with a site's overrides laid over it.
 
     A name that ends in `.toml` is a path, relative to the folder `beside` when given. `overrides` may replace any key
-    of the file (`order = "ABCD"`, `points.pH.sentinels = [...]`), choose one of its parts (`part`) and say that the
-    open facts of a template were settled on the device (`confirmed`). ConfigError carries every mistake.
+    of the file (`order = "ABCD"`, `points.pH.sentinels = [...]`), choose one of its variants (`variant`) and say that
+    the open facts of a template were settled on the device (`confirmed`). ConfigError carries every mistake.
     """
     path = _path(name, beside)
     return parse(_text(path), str(path), overrides)
 
 
-def parts_of(name: str, beside: Path | None = None) -> tuple[str, ...]:
-    """The parts of which one must be chosen, in the order of the file; none for most instruments. ConfigError."""
+def variants_of(name: str, beside: Path | None = None) -> tuple[str, ...]:
+    """The variants of which one must be chosen, in the order of the file; none for most instruments. ConfigError."""
     path = _path(name, beside)
-    parts = _document(_text(path), str(path)).get("parts", {})
-    return tuple(parts) if isinstance(parts, Mapping) else ()
+    variants = _document(_text(path), str(path)).get("variants", {})
+    return tuple(variants) if isinstance(variants, Mapping) else ()
 
 
 def parse(text: str, file: str, overrides: Mapping[str, Any] | None = None) -> Profile:
@@ -82,24 +82,24 @@ class _ProfileReader:
     text: str
     problems: list[Problem] = field(default_factory=list)
     aliases: dict[str, str] = field(default_factory=dict)  # expanded point -> its name in the file
-    part: str = ""
+    variant: str = ""
 
     def problem(self, path: KeyPath, text: str) -> None:
         """One mistake; a key that an overlay brought is looked for there first."""
         in_file = tuple(self.aliases.get(p, p) if isinstance(p, str) else p for p in path)
         lines = key_lines(self.text)
-        in_part = ("parts", self.part, *in_file)
-        line = lines.get(in_part) if self.part else None
+        in_variant = ("variants", self.variant, *in_file)
+        line = lines.get(in_variant) if self.variant else None
         problem = Problem(self.file, dotted(path), line or nearest_line(lines, in_file), text)
         if problem not in self.problems:
             self.problems.append(problem)
 
     def profile(self, document: dict[str, Any], overrides: dict[str, Any]) -> Profile:
-        """The whole file, with the chosen part and the overrides laid over it."""
+        """The whole file, with the chosen variant and the overrides laid over it."""
         chosen = Table(self.problem, (), overrides)
-        self.part = chosen.take("part", str, "")
+        self.variant = chosen.take("variant", str, "")
         confirmed = chosen.take("confirmed", bool, False)
-        document = self._with_part(document)
+        document = self._with_variant(document)
         root = Table(self.problem, (), _merged(self._expanded(document), overrides))
         rules = RuleReader(status=_named(root.table("status")), units=_named(root.table("units")))
         rules.order = rules.own_order(root, "ABCD")
@@ -120,7 +120,7 @@ class _ProfileReader:
             confirmed=confirmed,
             facts=self._facts(root, rules),
             quirks=read_quirks(root, rules),
-            part=self.part,
+            variant=self.variant,
             timeout_us=root.duration_us("timeout", None),
         )
         if not root.take("enabled", bool, True) and not confirmed:
@@ -132,20 +132,20 @@ class _ProfileReader:
         root.done()
         return profile
 
-    def _with_part(self, document: dict[str, Any]) -> dict[str, Any]:
-        """The document with the chosen one of its parts laid over it: what answers at this unit address."""
-        parts = document.pop("parts", {})
-        chosen = self.part = self.part or str(document.pop("default_part", ""))
-        document.pop("default_part", None)
-        if not isinstance(parts, Mapping) or not parts:
+    def _with_variant(self, document: dict[str, Any]) -> dict[str, Any]:
+        """The document with the chosen one of its variants laid over it: a model, a generation, a module of a stack."""
+        variants = document.pop("variants", {})
+        chosen = self.variant = self.variant or str(document.pop("default_variant", ""))
+        document.pop("default_variant", None)
+        if not isinstance(variants, Mapping) or not variants:
             if chosen:
-                self.problem(("part",), f"there is no part {chosen!r}: this instrument has one unit address")
+                self.problem(("variant",), f"there is no variant {chosen!r}: this profile has none")
             return document
-        if chosen not in parts:
-            what = f"there is no part {chosen!r}" if chosen else "is missing: which part answers at this unit address"
-            self.problem(("part",), f"{what}; there are {', '.join(parts)}")
-            self.part = chosen = next(iter(parts))
-        return _merged(document, parts[chosen])
+        if chosen not in variants:
+            what = f"there is no variant {chosen!r}" if chosen else "is missing: which of them is it"
+            self.problem(("variant",), f"{what}; there are {', '.join(variants)}")
+            self.variant = chosen = next(iter(variants))
+        return _merged(document, variants[chosen])
 
     def _expanded(self, document: Mapping[str, Any]) -> dict[str, Any]:
         """The document with each `"AI{n}"` point written out `repeat` times, its addresses `stride` apart."""

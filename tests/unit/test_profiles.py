@@ -1,60 +1,12 @@
 """Device profiles: shipped ones agree with the documents, and a mistake in one is named with file, line and key."""
 
-import json
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from gateway.drivers.profile import Limits, Span
 from gateway.drivers.profiles import load, parse
 from gateway.errors import ConfigError
-from gateway.shipped import names
-from tests.conftest import SHARED_DATA
-
-REGISTERS_FILE = SHARED_DATA.parent / "registers.json"
-# Names that differ from the register list, where one point stands for a packed register.
-RENAMED = {
-    ("tuf-2000m", "quality"): "step/quality",
-    ("siemens-mag6000", "totalizer1"): "totalizer1_f64",
-    ("siemens-mag6000", "totalizer2"): "totalizer2_f64",
-    ("hamilton-ph-arc", "pH"): "PMC1_pH.value",
-    ("hamilton-ph-arc", "temperature"): "PMC6_temperature.value",
-}
-
-
-@pytest.mark.skipif(not REGISTERS_FILE.exists(), reason="../shared/registers.json is not here")
-@pytest.mark.parametrize("name", names("devices"))
-def test_a_shipped_profile_agrees_with_the_register_list(name: str) -> None:
-    """Address, function, type, order, scale and unit of every point are those of the researched list."""
-    listed = {device["id"]: device for device in json.loads(REGISTERS_FILE.read_text())["devices"]}
-    if name not in listed:
-        pytest.skip(f"{name} is not in the register list")
-    registers: dict[str, dict[str, Any]] = {r["name"]: r for r in listed[name]["registers"]}
-    for point in load(name).points.values():
-        known = registers.get(RENAMED.get((name, point.name), point.name)) or registers[f"{point.name}.value"]
-        assert point.address == known["address"], point.name
-        assert point.function in known["fc"], point.name
-        assert point.scale == known["scale"], point.name
-        assert point.register.type in known["type"].replace(":", ",").split(","), point.name
-        assert known.get("order", point.register.order)[:4] == point.register.order, point.name
-        if known["unit"] not in {None, "per unit register"}:
-            assert point.unit == known["unit"], point.name
-        if "unit_register" in known:
-            assert point.unit_register is not None
-            assert point.unit_register.register.address == known["unit_register"]
-        if "status_register" in known:
-            assert point.status[0].register.address == known["status_register"]
-
-
-def test_every_shipped_profile_says_where_its_facts_come_from() -> None:
-    """A register nobody can check is worth nothing."""
-    for name in names("devices"):
-        profile = load(name)
-        assert profile.id == name
-        assert profile.source, name
-        assert profile.confidence, name
-
 
 def test_the_ph_sensor_is_asked_for_whole_blocks() -> None:
     """Every register of a point lies in its block of ten, so nothing else is ever requested."""

@@ -17,14 +17,17 @@ def asked(reads: tuple[Read, ...]) -> list[tuple[int, int, int]]:
 def test_whole_blocks_are_asked_for_once() -> None:
     """pH and temperature of the sensor that insists on blocks are two requests of ten registers."""
     profile = load("hamilton-ph-arc")
-    assert asked(plan(profile.points.values(), profile.limits)) == [(3, 2089, 10), (3, 2409, 10)]
+    points = [profile.points["pH"], profile.points["temperature"]]
+    assert asked(plan(points, profile.limits)) == [(3, 2089, 10), (3, 2409, 10)]
 
 
 def test_neighbouring_inputs_share_a_request() -> None:
     """Four inputs of the analyser, value, status and unit each, are one request of sixteen registers."""
     profile = load("eh-liquiline-cm44x")
-    points = [profile.points[f"AI{n}"] for n in (1, 2, 3, 4)]
+    points = [profile.points[f"AI{n}"].for_unit("pH") for n in (1, 2, 3, 4)]
     assert asked(plan(points, profile.limits)) == [(3, 0, 16)]
+    points[3] = profile.points["AI4"].for_unit("degC")  # the register that says whether degC is degC
+    assert asked(plan(points, profile.limits)) == [(3, 0, 16), (3, 1016, 1)]
 
 
 def test_two_register_devices_get_two_register_requests() -> None:
