@@ -365,3 +365,12 @@ def test_dates_gate_only_when_a_day_is_given() -> None:
     for today in (date(2026, 7, 1), None):
         (first,) = bind({"p": pack}, channels, {}, {}, today).rules
         assert (first.id, first.effective, first.jurisdiction) == ("us-ph-low", "2026-07-01", "federal")
+
+
+@pytest.mark.parametrize("rows", ['"copper"', "[]", '["copper"]', "[[]]", '{ row = "copper" }'])
+def test_a_table_is_a_list_of_rows(rows: str) -> None:
+    """Anything but rows under `each` is told at its line, and no rule comes of it."""
+    text = f'[pack]\nid = "p"\nname = "P"\nversion = "1"\n[[rules]]\nid = "p-{{row}}"\neach = {rows}\n'
+    problems = Problems("p", {})
+    assert parse_pack(tomllib.loads(text), problems).rules == ()
+    assert [(p.path, p.text[:24]) for p in problems.errors] == [("rules[0].each", "must be a list of rows, ")]
