@@ -5,8 +5,8 @@ the last 30 valid normal days; for flow itself, volume over discharging time. `l
 24 h up to the last full minute, idle time included (ordinances 1.3.3 f). Values are in the channel's unit.
 """
 
-from collections.abc import Iterable, Mapping
-from dataclasses import asdict, dataclass, replace
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
 from typing import Any
 
 from gateway.model import Finding, FindingEvent, Instant, Verdict
@@ -109,6 +109,8 @@ class Baselines:
         self._min_days = _MIN_DAYS if chosen is None else chosen.min_days
         self._floor = None if chosen is None else _in_unit(chosen.floor, chosen, channel)
         self._declared = self._declared_figure(declared, channel)
+        self._normal_days: list[DayRecord] = []
+        self._figure: Figure | None = None  # the operating one, of these days
         self._standing: Standing | None = None
         self._minute_us = -1
         self._approved = self._declared.value if chosen is not None and not self.moving else None
@@ -201,23 +203,34 @@ class Baselines:
         return self._operating(), self._literal(sums)
 
     def _operating(self) -> Figure:
-        days = []
+        days: list[DayRecord] = []
         for day in reversed(self._ledger.days):
             if not day.events and day.sums.valid_us >= _COVERAGE * day.sums.discharging_us > 0:
                 days.append(day)
                 if len(days) == _DAYS:
                     break
+        if days != self._normal_days or self._figure is None:  # most minutes: the same records, compared by identity
+            self._normal_days, self._figure = days, self._operating_of(days)
+        return self._figure
+
+    def _operating_of(self, days: list[DayRecord]) -> Figure:
         name = self._id(OPERATING)
         if len(days) < self._min_days:
             return Figure(OPERATING, name, "", len(days), None, f"baseline: {len(days)} of {self._min_days} days")
-        total = _total(day.sums for day in days)
+        total = _total([day.sums for day in days])
         value = total.mean if self._flow is None else total.mean_time_weighted
         return Figure(OPERATING, name, f"{days[-1].date}/{days[0].date}", len(days), value)
 
     def _literal(self, sums: DaySums) -> Figure:
-        value, enough = self._literal_flow() if self._flow is not None else _literal_value(sums)
+        value, enough = self._literal_flow() if self._flow is not None else self._literal_value(sums)
         reason = "" if enough else _THIN
         return Figure(LITERAL, self._id(LITERAL), "24 h", 1 if enough else 0, value if enough else None, reason)
+
+    def _literal_value(self, sums: DaySums) -> tuple[float | None, bool]:
+        """The mean in time. Half of the 24 h must be valid, of what is not known to have been without discharge."""
+        seen_us = self._ledger.today.length_us + sum(day.length_us for day in self._ledger.days[-2:])
+        idle_us = min(seen_us, _DAY_US) - sums.discharging_us
+        return sums.mean_time_weighted, sums.valid_us * 2 >= _DAY_US - idle_us and sums.valid_us > 0
 
     def _literal_flow(self) -> tuple[float | None, bool]:
         end_us = self._ledger.next_minute_us - _MINUTE_US
@@ -247,25 +260,16 @@ def mark_event(ledger: Ledger, finding: Finding) -> None:
         ledger.event_ended(f"{name}.suspected", finding.since)
 
 
-def _literal_value(sums: DaySums) -> tuple[float | None, bool]:
-    """The mean in time; at least half of the time that was not known to be idle must be valid."""
-    return sums.mean_time_weighted, sums.valid_us * 2 >= sums.discharging_us > 0
-
-
-def _total(days: Iterable[DaySums]) -> DaySums:
-    total = DaySums()
-    for day in days:
-        total = replace(
-            total,
-            weighted=total.weighted + day.weighted,
-            volume=total.volume + day.volume,
-            plain=total.plain + day.plain,
-            valid_us=total.valid_us + day.valid_us,
-            discharging_us=total.discharging_us + day.discharging_us,
-            flowed_us=total.flowed_us + day.flowed_us,
-            unflowed=total.unflowed + day.unflowed,
-        )
-    return total
+def _total(days: list[DaySums]) -> DaySums:
+    return DaySums(
+        weighted=sum(day.weighted for day in days),
+        volume=sum(day.volume for day in days),
+        plain=sum(day.plain for day in days),
+        valid_us=sum(day.valid_us for day in days),
+        discharging_us=sum(day.discharging_us for day in days),
+        flowed_us=sum(day.flowed_us for day in days),
+        unflowed=sum(day.unflowed for day in days),
+    )
 
 
 def _in_unit(value: float | None, baseline: Baseline, channel: Channel) -> float | None:

@@ -11,8 +11,8 @@ from tests.support.bench_site import S, judge_all
 from tests.support.discharge_series import law_of, reading_of, rule_under, series
 
 KINDS = [  # mode, frozen, how many of the thousand
-    ("fixed", True, 250), ("declared", True, 250), ("operating", True, 125), ("operating", False, 125),
-    ("literal-24h", True, 125), ("literal-24h", False, 125),
+    ("fixed", True, 300), ("declared", True, 300), ("operating", True, 100), ("operating", False, 100),
+    ("literal-24h", True, 100), ("literal-24h", False, 100),
 ]  # fmt: skip
 
 

@@ -222,6 +222,31 @@ def test_a_concentration_is_weighted_by_flow_over_its_days() -> None:
     assert literal.value == 200.0  # the plain mean of the 24 h
 
 
+def tss_baselines() -> tuple[Ledger, Baselines]:
+    """The literal average of suspended solids on a site without flow."""
+    tss = channel("tss", quantity="tss", unit="mg/L", poll_s=60, hold_s=150)
+    ledger = Ledger(tss, UTC, MIDNIGHT, None)
+    return ledger, Baselines(tss, None, signed("literal-24h", unit="mg/L", channel="tss"), ledger)
+
+
+def test_the_literal_average_of_a_concentration_needs_half_a_day_too() -> None:
+    """Eleven hours after the start nobody can tell, twelve hours after it is the mean of those."""
+    ledger, baselines = tss_baselines()
+    for at in range(0, 13 * HOUR, MIN):
+        ledger.take(Reading("tss", moment(at), (), 100.0, Quality.GOOD), 0, discharging=True)
+        assert baselines.in_force(moment(at)) == (100.0 if at >= 12 * HOUR else None), at // HOUR
+
+
+def test_a_probe_that_is_dry_for_most_of_the_day_still_has_an_average() -> None:
+    """Two hours of discharge a day, all of it valid: the hours without any need no measuring."""
+    ledger, baselines = tss_baselines()
+    for at in range(0, 2 * DAY, MIN):
+        wet = at % DAY < 2 * HOUR
+        reading = Reading("tss", moment(at), (), 100.0 if wet else 5.0, Quality.GOOD, dry=not wet)
+        ledger.take(reading, 0 if wet else 2, discharging=wet)
+    assert baselines.in_force(moment(2 * DAY)) == 100.0
+
+
 def test_the_declared_value_in_the_channels_unit() -> None:
     """14,400 gpd are 10 gpm."""
     rule = FollowingRule(FLOW, slug(prealarms_us=()), signed("declared", 14_400.0, unit="gpd"))
