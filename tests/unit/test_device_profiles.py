@@ -1,4 +1,4 @@
-"""Every shipped device profile, in every variant, against the researched register list: nothing invented, nothing lost."""
+"""Every shipped device profile, in every variant, against the researched register list: none invented, none lost."""
 
 import re
 

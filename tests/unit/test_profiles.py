@@ -8,6 +8,7 @@ from gateway.drivers.profile import Limits, Span
 from gateway.drivers.profiles import load, parse
 from gateway.errors import ConfigError
 
+
 def test_the_ph_sensor_is_asked_for_whole_blocks() -> None:
     """Every register of a point lies in its block of ten, so nothing else is ever requested."""
     profile = load("hamilton-ph-arc")

@@ -1,67 +1,14 @@
-"""Register words to numbers, against every worked example of the instruments' documents that these types cover."""
+"""Register words to numbers, texts and dates: types, orders, bytes and bits, scales."""
 
-import json
 import math
-from typing import Any
+import struct
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gateway.drivers.registers import ORDERS, TYPES, decode, order_letters, scaled, set_bits, words_of
-from gateway.drivers.texts import text
-from tests.conftest import SHARED_DATA
-
-VECTORS_FILE = SHARED_DATA.parent / "registers.json"
-NUMBERS = frozenset({"f32", "f64", "i16", "u16", "i32", "u16_le", "f32x2", "string", "bits", "onehot_unit_u32"})
-OTHERS = frozenset({"byte_pack", "f32_sentinel", "block10", "code12", "frame"})  # here below, in points, in frames
-LATER = frozenset({
-    "split_total", "split_total_carry", "bcd_calendar", "nibbles", "unaligned_bytes", "string_utf16_per_register",
-    "i16_span",
-})  # fmt: skip
-
-
-def vectors() -> list[Any]:
-    """The worked examples of one kind per parameter; none where the file is not at hand."""
-    if not VECTORS_FILE.exists():
-        return [pytest.param(None, id="absent", marks=pytest.mark.skip(reason="../shared/registers.json is not here"))]
-    listed = json.loads(VECTORS_FILE.read_text())["decode_vectors"]
-    chosen = [v for v in listed if v["type"] in NUMBERS]
-    return [pytest.param(v, id=f"{n}-{v['type']}-{v.get('order', '')}-{v['value']}") for n, v in enumerate(chosen)]
-
-
-def words_in(vector: dict[str, Any]) -> list[int]:
-    """The registers of a worked example."""
-    return [int(word, 16) for word in vector["words"]]
-
-
-@pytest.mark.parametrize("vector", vectors())
-def test_a_worked_example_decodes_to_the_number_the_document_gives(vector: dict[str, Any]) -> None:
-    """Type, order and scale of the document give the document's value."""
-    words, order, wanted = words_in(vector), vector.get("order", "ABCD"), vector["value"]
-    tolerance = vector.get("tol", 0)
-    match vector["type"]:
-        case "string":
-            assert text(words) == wanted
-        case "bits":
-            assert set_bits(int(decode("bits", words))) == (2,)  # bit 2 is "poor received signal" of the flow meter
-        case "onehot_unit_u32":
-            assert decode("u32_bitflag_unit", words, order) == 0x1000
-        case "f32x2":
-            found = [decode("f32", words[:2], order), decode("f32", words[2:], order)]
-            assert found == pytest.approx(wanted, abs=tolerance)
-        case "f32" if wanted == "NaN":
-            assert math.isnan(decode("f32", words, order))
-        case kind:
-            number = scaled(decode(kind.removesuffix("_le"), words, order), vector.get("scale", 1))
-            assert number == pytest.approx(wanted, abs=tolerance, rel=0)
-
-
-@pytest.mark.skipif(not VECTORS_FILE.exists(), reason="../shared/registers.json is not here")
-def test_no_worked_example_is_forgotten() -> None:
-    """Each kind of example is tested here, tested elsewhere, or named as belonging to a later extension."""
-    kinds = {vector["type"] for vector in json.loads(VECTORS_FILE.read_text())["decode_vectors"]}
-    assert kinds == NUMBERS | OTHERS | LATER
+from gateway.drivers.registers import ORDERS, TYPES, decode, decoder, order_letters, scaled, set_bits, size_of, words_of
+from gateway.drivers.texts import TIME_TYPES, moment, text, utf16
 
 
 def test_two_bytes_in_one_register_are_taken_apart() -> None:
@@ -123,3 +70,134 @@ def test_mistakes_are_named() -> None:
         decode("f32", [0, 0], "ACBD")
     with pytest.raises(ValueError, match="f32 takes 2 registers, not 1"):
         decode("f32", [0])
+
+
+@given(st.sampled_from(TYPES), st.sampled_from(ORDERS), st.integers(0, 5), st.data())
+def test_a_number_that_begins_inside_a_register(type_name: str, order: str, byte: int, data: st.DataObject) -> None:
+    """So many bytes further on in the stream of bytes stands the same number as at the start of a register."""
+    size = size_of(type_name)
+    sent = data.draw(st.binary(min_size=size, max_size=size))
+    stream = bytes(byte) + sent + bytes((byte + size) % 2)
+    words = [int.from_bytes(stream[n : n + 2], "big") for n in range(0, len(stream), 2)]
+    assert len(words) == words_of(type_name, byte)
+    padded = sent if size > 1 else b"\0" + sent
+    plain = [int.from_bytes(padded[n : n + 2], "big") for n in range(0, len(padded), 2)]
+    aligned = decode(type_name, plain, order) if size > 1 else decoder(type_name, byte=1)(plain)
+    assert repr(decoder(type_name, order, byte)(words)) == repr(aligned)
+
+
+@pytest.mark.parametrize(
+    ("type_name", "words", "value", "why"),
+    [
+        ("sm16", [0x8005], -5, "sign and magnitude: the top bit is the sign"),
+        ("sm16", [0x7FFF], 32767, "the largest"),
+        ("sm16", [0x8000], 0, "minus nothing is nothing"),
+        ("sm32", [0x8000, 0x0001], -1, "the same over 32 bits"),
+        ("bcd16", [0x1234], 1234, "four decimal digits"),
+        ("bcd32", [0x1234, 0x5678], 12345678, "eight"),
+        ("bcd16", [0x12A4], math.nan, "a digit above nine is no number"),
+        ("i8_hi", [0xFF02], -1, "a signed byte"),
+        ("i8_lo", [0x0280], -128, "the smallest"),
+        ("u64", [0xFFFF, 0xFFFF, 0xFFFF, 0xFFFF], 2**64 - 1, "whole numbers stay whole"),
+    ],
+)
+def test_less_usual_numbers(type_name: str, words: list[int], value: float, why: str) -> None:
+    """Sign and magnitude, binary-coded decimals, signed bytes, and the largest whole number."""
+    assert repr(decode(type_name, words)) == repr(value), why
+
+
+@given(st.integers(0, 2**64 - 1))
+def test_a_count_of_cubic_millimetres_becomes_the_nearest_cubic_metres(count: int) -> None:
+    """A 64-bit count is divided as a whole number: beyond 9007 m3 a double would have lost its last digits before."""
+    words = [count >> shift & 0xFFFF for shift in (0, 16, 32, 48)]  # the lowest word first
+    value = scaled(decode("u64", words, "CDAB"), 1e-9)
+    assert value == count / 10**9
+
+
+@pytest.mark.parametrize(
+    ("numbering", "number", "positions"),
+    [
+        ("lsb0", 0b1001, (0, 3)),
+        ("lsb1", 0b1001, (1, 4)),
+        ("msb1", 0b1001, (16, 13)),
+        ("msb1", 0x8000, (1,)),
+        ("lsb1", 0x8000, (16,)),
+        ("lsb0", 0, ()),
+    ],
+)
+def test_three_ways_to_number_bits(numbering: str, number: int, positions: tuple[int, ...]) -> None:
+    """From 0 or from 1 at the bottom, or from 1 at the top, as the manual at hand does."""
+    assert set_bits(number, numbering) == positions
+
+
+def test_bits_of_a_register_are_taken_out() -> None:
+    """Four nibbles of 0xABCD, the lowest first, and a field across them."""
+    assert [decoder("u16", bits=(n, n + 3))([0xABCD]) for n in (0, 4, 8, 12)] == [0xD, 0xC, 0xB, 0xA]
+    assert decoder("u16", bits=(3, 8))([0xABCD]) == 0xABCD >> 3 & 0x3F
+    with pytest.raises(ValueError, match="f32 has no bits 0 to 3"):
+        decoder("f32", bits=(0, 3))
+    with pytest.raises(ValueError, match="u16 has no bits 12 to 16"):
+        decoder("u16", bits=(12, 16))
+
+
+@pytest.mark.parametrize(
+    ("words", "order", "value"),
+    [
+        ([0x4142, 0x4300], "ABCD", "ABC"),
+        ([0x4241, 0x0043], "DCBA", "ABC"),
+        ([0x4142, 0x4320], "CDAB", "ABC"),
+        ([0xFF41, 0x0000], "ABCD", "\ufffdA"),
+    ],
+)
+def test_texts_of_two_characters_per_register(words: list[int], order: str, value: str) -> None:
+    """An order that swaps bytes swaps characters, one that swaps words does not; blanks at the end go."""
+    assert text(words, order) == value
+
+
+def test_texts_of_one_character_per_register() -> None:
+    """Any character, up to the first zero."""
+    assert utf16([0x00B0, 0x0043, 0x0000, 0x0058]) == "\u00b0C"
+    assert utf16([0xB000, 0x4300], "BADC") == "\u00b0C"
+
+
+def as_float(number: float) -> list[int]:
+    """The two registers of a single float."""
+    high, low = struct.unpack(">HH", struct.pack(">f", number))
+    return [high, low]
+
+
+@pytest.mark.parametrize(
+    ("kind", "words", "said"),
+    [
+        ("time6", [33, 24, 7, 3, 8, 2018], "2018-08-03T07:24:33"),
+        ("epoch_u32", [1, 0x5180], "1970-01-02T00:00:00Z"),  # 65536 + 20864 = 86400 s
+        ("epoch_u64", [0, 0, 1, 0x5180], "1970-01-02T00:00:00Z"),
+        ("f32_ddmmyy", as_float(30818), "2018-08-03"),
+        ("f32_mmddyy", as_float(80318), "2018-08-03"),
+        ("f32_yymmdd", as_float(180803), "2018-08-03"),
+        ("f32_hhmmss", as_float(72433), "07:24:33"),
+    ],
+)
+def test_forms_of_time(kind: str, words: list[int], said: str) -> None:
+    """Six registers, seconds since 1970, or six digits held in a float."""
+    assert moment(kind, words) == said
+    assert len(words) == TIME_TYPES[kind]
+
+
+@pytest.mark.parametrize(
+    ("kind", "words"),
+    [
+        ("bcd_smhdmy", [0x2433, 0x0307, 0x18A8]),
+        ("bcd_smhdmy", [0x2433, 0x0307, 0x1813]),
+        ("time6", [33, 24, 7, 31, 2, 2018]),
+        ("time6", [0, 0, 0, 0, 0, 0]),
+        ("f32_ddmmyy", as_float(-1)),
+        ("f32_hhmmss", as_float(240000)),
+        ("f32_ddmmyy", [0x7FC0, 0]),
+        ("epoch_u64", [0xFFFF] * 4),
+    ],
+)
+def test_no_time_is_made_up(kind: str, words: list[int]) -> None:
+    """Digits above nine, a 13th month, the 31st of February, NaN and the end of all counting are no time."""
+    with pytest.raises(ValueError):
+        moment(kind, words)
