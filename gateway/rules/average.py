@@ -126,7 +126,7 @@ class AverageRule(WindowRule):
         if self.rule.window != "day":
             return []
         now = self.ledger.settled
-        sums = self.ledger.trailing(now)
+        sums = self.ledger.rolling
         if sums.valid_us == 0 or sums.valid_us < self.rule.coverage * sums.discharging_us:
             return []
         self._take_terms(now)

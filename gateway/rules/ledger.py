@@ -6,7 +6,7 @@ and the end of the hold cut a segment; readings wait in a list and are settled m
 """
 
 from bisect import bisect_left
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from datetime import tzinfo
 from typing import Any
 
@@ -63,6 +63,7 @@ class Ledger:
         self._events: set[str] = set()
         self._day_touched = False
         self.closed = 0
+        self._watchers: list[Callable[[], None]] = []
 
     def take(self, reading: Reading, weight: int, *, discharging: bool) -> None:
         """Take the channel's next reading; `discharging` False means that it was taken in no discharge."""
@@ -108,6 +109,11 @@ class Ledger:
         if now.mono_us >= self._due_us:
             self._settle(now.mono_us)
 
+    def watch(self, minute_passed: Callable[[], None]) -> None:
+        """Be called after every full minute that is settled, and every day that closed with it: the ledger is then as
+        of that minute, however many pass in one call of `advance`. Watchers must not settle it further."""
+        self._watchers.append(minute_passed)
+
     @property
     def settled(self) -> Instant:
         """The last full minute: everything here is as of then."""
@@ -131,6 +137,11 @@ class Ledger:
     def trailing(self, now: Instant) -> DaySums:
         """The 24 h up to the last full minute, in whole minutes; days that close meanwhile wait for `advance`."""
         self.settle(now)
+        return self.rolling
+
+    @property
+    def rolling(self) -> DaySums:
+        """The 24 h up to the minute that was settled last."""
         return self._window.sums(hydrogen=self.hydrogen)
 
     def event_began(self, name: str, since: Instant) -> None:
@@ -175,6 +186,8 @@ class Ledger:
                 break
             if ended is not None:
                 self._close_day(ended, *opened)
+            for minute_passed in self._watchers:
+                minute_passed()
         self._due_us = strays[0].mono_us if strays else minutes.boundary_us
         if self._follower is not None and self.flow is not None:
             self._follower.settled_us = self._mark_us

@@ -76,6 +76,7 @@ class WindowRule(ABC):
         self._source = ORDINANCE
         self._suspended = False
         self._due_us = ledger.next_minute_us
+        self._news: list[Finding] = []
         self._seen = ledger.closed
         self._judged_until_utc_us: int | None = None
         self._fed_again: int | None = None  # up to this UTC, days that close were judged before a restart
@@ -86,6 +87,7 @@ class WindowRule(ABC):
         self._early: Finding | None = None
         self._within = False
         self._why, self._because = Stance.WARM_UP, Stance.WARM_UP.value
+        ledger.watch(self._minute_passed)
 
     @abstractmethod
     def window(self, record: DayRecord) -> Judged | None:
@@ -123,26 +125,30 @@ class WindowRule(ABC):
 
     def judge(self, reading: Reading, evidence: int, *, discharging: bool) -> list[Finding]:
         """The ledger hears the reading; here only its moment counts."""
-        return self.tick(reading.at) if reading.at.mono_us >= self._due_us else []
+        return self.tick(reading.at)
 
     def tick(self, now: Instant) -> list[Finding]:
-        """Judge what closed by now, oldest first."""
-        if now.mono_us < self._due_us:
+        """What was found at the full minutes and midnights up to now, oldest first."""
+        if now.mono_us >= self._due_us:
+            self.ledger.settle(now)
+            self._due_us = self.ledger.next_minute_us
+        if not self._news:
             return []
+        news, self._news = self._news, []
+        return news
+
+    def _minute_passed(self) -> None:
+        """The ledger is as of a full minute: judge the days that closed with it, then what can be said early."""
         ledger = self.ledger
-        ledger.settle(now)
-        self._due_us = ledger.next_minute_us
-        findings: list[Finding] = []
         news = min(ledger.closed - self._seen, len(ledger.days))
         self._seen = ledger.closed
         for record in ledger.days[len(ledger.days) - news :]:
             if self._fed_again is not None and record.end.utc_us <= self._fed_again:
                 continue
             self._fed_again = None
-            self._close(record, findings)
+            self._close(record, self._news)
         if self._fed_again is None:
-            findings += self.early()
-        return findings
+            self._news += self.early()
 
     def _close(self, record: DayRecord, findings: list[Finding]) -> None:
         judged = self.window(record)
