@@ -52,6 +52,8 @@ class MonthlyExcursionRule(WindowRule):
         super().__init__(rule, channel, hashes, start, ledger, zone)
         self._inside = _range(rule)
         self._told_month: str | None = None
+        self._closed = ("", 0)  # month, and days closed in all: when `_closed_min` was added up
+        self._closed_min = 0.0
 
     def judge(self, reading: Reading, evidence: int, *, discharging: bool) -> list[Finding]:
         """Take the channel's next reading."""
@@ -81,14 +83,18 @@ class MonthlyExcursionRule(WindowRule):
 
     def early(self) -> list[Finding]:
         """The month so far, as soon as it exceeds."""
-        today = self.ledger.today
-        month = month_of(today.date)
+        ledger = self.ledger
+        month = month_of(ledger.day)
         if month == self._told_month:
             return []
-        records = (*span_of_month(self.ledger.days, today.date).records, today)
-        self._take_terms(today.end)
-        if not self.beyond(self._minutes(records)):
+        if self._closed != (month, ledger.closed):
+            self._closed = month, ledger.closed
+            self._closed_min = self._minutes(span_of_month(ledger.days, ledger.day).records)
+        outside_min = ledger.so_far.plain / (VALUE_SCALE * _MINUTE_US)
+        self._take_terms(ledger.settled)
+        if outside_min == 0 or not self.beyond(self._closed_min + outside_min):
             return []
+        records = (*span_of_month(ledger.days, ledger.day).records, ledger.today)
         self._told_month = month
         judged = self._judged(records, "", None)
         reason = self._reason(judged, Verdict.EXCEEDED) + "; the month is not over"

@@ -153,7 +153,7 @@ class FlowLedger:
             if minutes.boundary_us > mono_us:
                 break
             edge_us = minutes.boundary_us
-            self._edges.append((edge_us, *self._totals(edge_us)))
+            self._edges.append((edge_us, *self.totals(edge_us)))
             self._edge_times.append(edge_us)
             self._own.settled_us = edge_us
             self.floor_us = max(self.floor_us, edge_us)
@@ -175,15 +175,15 @@ class FlowLedger:
         Exact from the last settled minute on and at every full minute of the last 24 h; within an older minute at its
         mean flow. Raises LookupError for a moment before that.
         """
-        return self._totals(mono_us)[0]
+        return self.totals(mono_us)[0]
 
     def valid_us(self, mono_us: int) -> int:
         """The time with a valid flow up to a moment."""
-        return self._totals(mono_us)[1]
+        return self.totals(mono_us)[1]
 
     def discharging_us(self, mono_us: int) -> int:
         """The time up to a moment that was discharging, or when nobody could tell."""
-        return self._totals(mono_us)[2]
+        return self.totals(mono_us)[2]
 
     def along(self, moments_us: Sequence[int]) -> list[tuple[int, int, int]]:
         """For a reader that settles: up to each of these moments, in order, the water discharged, the time of it, and
@@ -210,8 +210,8 @@ class FlowLedger:
                 sums.append((discharged, discharged_us, idle + moment_us - flowing * span_us))
         return sums
 
-    def _totals(self, mono_us: int) -> tuple[int, int, int]:
-        """Volume, time with a valid flow, time discharging or unknown, up to a moment."""
+    def totals(self, mono_us: int) -> tuple[int, int, int]:
+        """`volume`, `valid_us` and `discharging_us` at once."""
         if mono_us > self._held_until_us and not self._expiring:
             self._expire()
         index = bisect_right(self._times, mono_us) - 1

@@ -134,6 +134,21 @@ class Ledger:
         """The day under way, up to the last full minute; `end` is that minute."""
         return self._record(self.settled)
 
+    @property
+    def day(self) -> str:
+        """The ISO date of the day under way."""
+        return self.minutes.day
+
+    @property
+    def so_far(self) -> DaySums:
+        """The sums of the day under way, up to the last full minute; cheaper than all of `today`."""
+        return self._day.sums(hydrogen=self.hydrogen)
+
+    @property
+    def water_so_far(self) -> int:
+        """All water of the day under way, up to the last full minute, in gal x VOLUME_SCALE."""
+        return self._flow_totals(self._mark_us)[0] - self._day_from[1]
+
     def trailing(self, now: Instant) -> DaySums:
         """The 24 h up to the last full minute, in whole minutes; days that close meanwhile wait for `advance`."""
         self.settle(now)
@@ -235,7 +250,7 @@ class Ledger:
         minute.minimum, minute.maximum = low, high
 
     def _flow_totals(self, mono_us: int) -> tuple[int, int]:
-        return (0, 0) if self.flow is None else (self.flow.volume(mono_us), self.flow.valid_us(mono_us))
+        return (0, 0) if self.flow is None else self.flow.totals(mono_us)[:2]
 
     def _close_minute(self) -> None:
         self._day.add(self._minute)

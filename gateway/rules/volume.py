@@ -81,13 +81,15 @@ class VolumeRule(WindowRule):
         """The volume of the day so far, as soon as it exceeds: that is proof."""
         if self._window != "day":
             return []
-        today = self.ledger.today
-        if today.date == self._told_day or today.volume == 0:
+        ledger = self.ledger
+        water = ledger.water_so_far
+        if water == 0 or ledger.day == self._told_day:
             return []
-        self._take_terms(today.end)
-        gal = Fraction(today.volume, VOLUME_SCALE)
+        self._take_terms(ledger.settled)
+        gal = Fraction(water, VOLUME_SCALE)
         if not self.beyond(self._to_unit(float(gal))):
             return []
+        today = ledger.today
         judged = self._judged(today, today, gal, "", days=1, certain=True)
         reason = self._reason(judged, Verdict.EXCEEDED) + "; the day is not over"
         self._told_day = today.date
