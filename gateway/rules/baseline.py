@@ -12,7 +12,7 @@ from typing import Any
 from gateway.model import Finding, FindingEvent, Instant, Verdict
 from gateway.rules.ledger import VOLUME_SCALE, DayRecord, DaySums, Ledger
 from gateway.rules.stance import Stance
-from gateway.site import Baseline, Channel
+from gateway.site import Baseline, Channel, Rule
 from gateway.units import conversion
 
 __all__ = ["DECLARED", "LITERAL", "OPERATING", "Baselines", "ClosedDay", "Figure", "Standing", "mark_event"]
@@ -25,6 +25,7 @@ _COVERAGE = 0.75  # of a day's discharging time, for the day to count (ordinance
 _DRIFT = 0.20  # of the last approved value: past it somebody must look (ordinances 1.3.3 f)
 _MINUTE_US = 60_000_000
 _DAY_US = 86_400_000_000
+_EVENTFUL = ("slug", "limit")
 _THIN = f"{Stance.COVERAGE.value}: less than half of the last 24 h is valid"
 
 
@@ -249,8 +250,14 @@ class Baselines:
             return 0, 0
 
 
-def mark_event(ledger: Ledger, finding: Finding) -> None:
-    """Let a rule's finding take the days it touches out of normal operation: exceeded or suspected, begun or over."""
+def mark_event(ledger: Ledger, finding: Finding, rule: Rule | None = None) -> None:
+    """Let a rule's finding take the days it touches out of normal operation: exceeded or suspected, begun or over.
+
+    Given its rule, only a slug or an instant limit does, and no advisory: a day's volume above a threshold of
+    classification is normal where every day's is.
+    """
+    if rule is not None and (rule.kind not in _EVENTFUL or rule.advisory):
+        return
     name = f"{finding.rule}.{finding.channel}"
     if finding.event is FindingEvent.RAISED:
         ledger.event_began(name, finding.since)

@@ -6,7 +6,7 @@ from datetime import UTC
 import pytest
 
 from gateway.model import Finding, FindingEvent, Mode, Quality, Reading, Resume, Verdict
-from gateway.rules.baseline import Baselines, Standing
+from gateway.rules.baseline import Baselines, Standing, mark_event
 from gateway.rules.ledger import FlowLedger, Ledger
 from gateway.rules.run import Stance
 from tests.support.baseline_site import HOUR, MIDNIGHT, MIN, FollowingRule, moment, signed
@@ -183,6 +183,35 @@ def test_an_event_over_midnight_takes_both_days() -> None:
     rule.take_all(series)
     rule.advance(moment(3 * DAY))
     assert [day.events for day in rule.ledger.days] == [True, True, False]
+
+
+def test_a_suspected_slug_is_not_normal_either() -> None:
+    """20 min beyond the trusted span are never proven, and the day is no measure of normal operation."""
+    rule = FollowingRule(FLOW, slug(prealarms_us=()), signed("declared", 4.0))
+    doubtful = [
+        Reading("flow", moment(HOUR + n * MIN), (), 90.0, Quality.SUSPECT, ("suspect_span",)) for n in range(20)
+    ]
+    found = rule.take_all([*minutes(0, HOUR, 4.0), *doubtful, *minutes(HOUR + 20 * MIN, 2 * DAY, 4.0)])
+    assert "raised" not in events(found)
+    assert "suspected" in events(found)
+    rule.advance(moment(2 * DAY))
+    assert [day.events for day in rule.ledger.days] == [True, False]
+
+
+@pytest.mark.parametrize(
+    ("facts", "marked"),
+    [({"kind": "slug"}, True), ({"kind": "limit"}, True), ({"kind": "volume"}, False), ({"advisory": True}, False)],
+    ids=["slug", "limit", "volume", "advisory"],
+)
+def test_what_counts_as_an_event(facts: dict, marked: bool) -> None:
+    """A classification by volume, or an advisory, is no event: where every day has it, it is normal."""
+    rule = FollowingRule(FLOW, slug(prealarms_us=()), signed("declared", 4.0))
+    found = rule.judge.begin(MIDNIGHT)
+    for one in minutes(0, HOUR, 30.0):
+        found += rule.judge.judge(one, 0, discharging=True)
+    (raised,) = [f for f in found if f.event is FindingEvent.RAISED]
+    mark_event(rule.ledger, raised, slug(**facts))
+    assert rule.ledger.today.events is marked
 
 
 def test_a_day_with_less_than_three_quarters_valid_does_not_count() -> None:
