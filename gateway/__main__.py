@@ -72,6 +72,7 @@ def _parser() -> argparse.ArgumentParser:
     demo.add_argument("--scenario", default="demo", help="which story (`simulate --help` names them), or a file")
     demo.add_argument("--speed", type=float, help="virtual seconds in every real one")
     demo.add_argument("--duration", metavar="2min", help="how long to show, in real time")
+    demo.add_argument("--no-web", action="store_true", help="without the local page (this release has none)")
     demo.add_argument("--svg", type=Path, metavar="FILE", help="save the last picture here")
     _json(demo)
     demo.set_defaults(body=_demo)
