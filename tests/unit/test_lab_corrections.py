@@ -116,7 +116,7 @@ def test_the_start_of_the_record_may_move() -> None:
     assert lab.verdicts()[key][0] is Verdict.NOT_EVALUABLE
     lab.add(result(0.5, date(2026, 1, 5), id="C"), now())
     assert lab.verdicts()[key][0] is Verdict.COMPLIANT
-    lab.add(result(0.5, date(2026, 2, 9), id="C", version=2), now())
+    lab.add(result(0.5, date(2026, 1, 5), id="C", version=2, analyte="zinc"), now())
     assert lab.verdicts()[key][0] is Verdict.NOT_EVALUABLE
 
 

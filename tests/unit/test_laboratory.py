@@ -148,6 +148,14 @@ def test_units_are_converted_exactly(value: float, unit: str, verdict: Verdict) 
     assert laboratory(rule()).add(result(value, unit=unit), now())[0].verdict is verdict
 
 
+def test_a_mean_is_that_of_the_decimals() -> None:
+    """The mean of 0.1, 0.2 and 0.3 is 0.2 and not a little more, as it would be in binary fractions."""
+    lab = laboratory(rule(limit=0.2))
+    grabs = [grab(value, hour=8 + i, analyte="copper") for i, value in enumerate((0.1, 0.2, 0.3))]
+    (finding,) = lab.add_all(grabs, now())
+    assert (finding.verdict, finding.observed) == (COMPLIANT, 0.2)
+
+
 def test_a_unit_of_another_kind_is_refused() -> None:
     """A copper result in pH has no meaning: it is refused with the result's id and the units."""
     lab = laboratory(rule())
@@ -274,6 +282,8 @@ def test_a_calendar_month_is_judged_when_it_is_over() -> None:
     assert [f.verdict for f in findings] == [NOT_EVALUABLE]
     assert findings[0].reason.startswith("PROVISIONAL(4): the month is not over; so far copper average of the month")
     assert lab.tick(now(date(2026, 2, 28))) == []
+    last = lab.add(result(0.7, date(2026, 2, 27), id="F27"), now(date(2026, 2, 28)))
+    assert [f.verdict for f in last] == [NOT_EVALUABLE]
     assert [f.verdict for f in lab.tick(now(date(2026, 3, 1), 1))] == [COMPLIANT]
     assert lab.tick(now(date(2026, 3, 2))) == []
 
@@ -309,6 +319,7 @@ def test_a_composite_is_the_average_of_its_day() -> None:
     beside = by_key["grabs:2026-01-05"]
     assert (beside.verdict, beside.reason) == (NOT_EVALUABLE, "a composite is this day's average; kept beside it")
     assert by_key["30-day:2026-01-05"].observed == 0.5
+    assert [m.exceeds for m in lab.measurements("lv-tox-copper-24h")] == [False]
 
 
 def test_a_finding_names_its_evidence() -> None:

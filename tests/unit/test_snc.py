@@ -47,8 +47,9 @@ CRITERIA = [
     ("1.919", 1.6, 1.2, False),
     ("140", 100.0, 1.4, True),  # grease
     ("139.99", 100.0, 1.4, False),
-    ("0.84", 0.7, 1.2, True),  # 0.7 x 1.2 is 0.84 in decimals; in binary it is a little less or more
-    ("4.83", 3.45, 1.4, True),
+    ("11.62", 8.3, 1.4, True),  # in binary fractions 8.3 x 1.4 is a little more than 11.62
+    ("12.36", 10.3, 1.2, True),
+    ("0.9799", 0.7, 1.4, False),
     ("99", 9.0, None, False),  # pH has no criterion
 ]
 
