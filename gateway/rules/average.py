@@ -57,10 +57,10 @@ class AverageRule(WindowRule):
 
     def _days(self, span: DaySpan, last: DayRecord) -> Judged:
         records = [record for record in span.records if record.end.utc_us <= last.end.utc_us]
-        counted = [record for record in records if self._valid(record)]
+        counted = [record for record in records if self._counts(record)]
         exact, time_weighted = _mean_of(counted)
         value = self._told(last.sums, exact)
-        provisional = span.provisional(self._valid, self.rule.min_days, "discharge days")
+        provisional = span.provisional(self._counts, self.rule.min_days, "discharge days")
         if not any(record.sums.discharging_us for record in records):
             provisional = ""  # no discharge at all: there is no concentration to lack
         return self._judged(records, counted, value, provisional, time_weighted=time_weighted)
@@ -109,6 +109,10 @@ class AverageRule(WindowRule):
     def _valid(self, record: DayRecord) -> bool:
         sums = record.sums
         return sums.valid_us > 0 and sums.valid_us >= self.rule.coverage * sums.discharging_us
+
+    def _counts(self, record: DayRecord) -> bool:
+        """A valid discharge day: one whose flow is known to have been nothing is none."""
+        return self._valid(record) and (record.volume > 0 or record.flow_valid_us == 0)
 
     def _told(self, sums: DaySums, exact: Fraction | None) -> float | None:
         value = sums.told(exact)

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from fractions import Fraction
 from itertools import pairwise
+from operator import itemgetter
 from zoneinfo import ZoneInfo
 
 Word = tuple[int, str, Fraction]
@@ -22,12 +23,12 @@ class Account:
     volume: Fraction = Fraction(0)
     plain: Fraction = Fraction(0)
     plain_without_flow: Fraction = Fraction(0)
-    valid_s: Fraction = Fraction(0)
-    flowed_s: Fraction = Fraction(0)
-    discharging_s: Fraction = Fraction(0)
+    valid_s: int = 0
+    flowed_s: int = 0
+    discharging_s: int = 0
     all_water: Fraction = Fraction(0)
-    flow_valid_s: Fraction = Fraction(0)
-    length_s: Fraction = Fraction(0)
+    flow_valid_s: int = 0
+    length_s: int = 0
     least: Fraction | None = None
     most: Fraction | None = None
 
@@ -48,22 +49,20 @@ def speaking(words: list[Word]) -> list[Word]:
     return [word for word in words if word[1] in "vnyM"]
 
 
-def in_force(words: list[Word], second: Fraction, hold_s: Fraction) -> Word | None:
+def in_force(words: list[Word], second: int, hold_s: int) -> Word | None:
     """The word that holds at a moment: the latest that says something, unless its hold is over."""
-    index = bisect_right([word[0] for word in words], second) - 1
+    index = bisect_right(words, second, key=itemgetter(0)) - 1
     if index < 0 or words[index][1] == "M" or second >= words[index][0] + hold_s:
         return None
     return words[index]
 
 
-def account(
-    channel: list[Word], flow: list[Word] | None, hold_s: Fraction, since_s: Fraction, until_s: Fraction
-) -> Account:
+def account(channel: list[Word], flow: list[Word] | None, hold_s: int, since_s: int, until_s: int) -> Account:
     """Everything between two moments, interval by interval."""
     words, water = speaking(channel), speaking(flow or [])
     cuts = {since_s, until_s}
     for word in (*words, *water):
-        cuts |= {Fraction(word[0]), word[0] + hold_s}
+        cuts |= {word[0], word[0] + hold_s}
     inside = sorted(cut for cut in cuts if since_s <= cut <= until_s)
     total = Account()
     for start, end in pairwise(inside):
@@ -72,7 +71,7 @@ def account(
         here, running = in_force(words, start, hold_s), in_force(water, start, hold_s)
         rate = None if running is None else (running[2] if running[1] in "vn" else Fraction(0))
         if rate is not None:
-            total.all_water += max(rate, Fraction(0)) * span / 60
+            total.all_water += max(rate, Fraction(0)) * Fraction(span, 60)
             total.flow_valid_s += span
         idle_by_flow = running is not None and running[1] in "ny"
         idle_by_probe = here is not None and here[1] in "ny"
@@ -90,7 +89,7 @@ def account(
             total.plain_without_flow += value * span
         else:
             total.flowed_s += span
-            gal = max(rate, Fraction(0)) * span / 60
+            gal = max(rate, Fraction(0)) * Fraction(span, 60)
             total.volume += gal
             total.weighted += value * gal
     return total

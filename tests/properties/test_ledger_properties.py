@@ -67,9 +67,8 @@ def test_the_ledger_agrees_with_elementary_intervals(channel: list[Word], flow: 
     """Every sum of both days equals the slow reading of the law, to the last digit."""
     feed = fed(channel, flow)
     (day,) = feed.ledger.days
-    hold = Fraction(HOLD_S)
     for record, since, until in ((day, 0, MIDNIGHT_AT_S), (feed.ledger.today, MIDNIGHT_AT_S, 1440)):
-        want = oracle.account(channel, flow, hold, Fraction(since), Fraction(until))
+        want = oracle.account(channel, flow, HOLD_S, since, until)
         unseen_us = 0 if since else record.sums.discharging_us - int(want.discharging_s * 10**6)
         assert_same(record.sums, want, unseen_us)
         assert Fraction(record.volume, 10**6 * 60_000_000) == want.all_water
