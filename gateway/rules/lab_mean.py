@@ -106,15 +106,17 @@ def mean_of_days(days: Sequence[tuple[date, Estimate]], volume_gal: Callable[[da
 
 
 def _weighted(pairs: Sequence[tuple[Estimate, Fraction]]) -> Estimate:
+    if len(pairs) == 1:
+        return pairs[0][0]
     total = sum((weight for _, weight in pairs), Fraction(0)) or Fraction(1)
-    return Estimate(
-        sum((one.low * weight for one, weight in pairs), Fraction(0)) / total,
-        sum((one.counted * weight for one, weight in pairs), Fraction(0)) / total,
-        sum((one.high * weight for one, weight in pairs), Fraction(0)) / total,
-        sum(one.n for one, _ in pairs),
-        sum(one.nondetects for one, _ in pairs),
-        max((one.coarse_from for one, _ in pairs), default=Fraction(0)),
-    )
+    nondetects = sum(one.nondetects for one, _ in pairs)
+    counted = sum((one.counted * weight for one, weight in pairs), Fraction(0)) / total
+    low = high = counted
+    if nondetects:
+        low = sum((one.low * weight for one, weight in pairs), Fraction(0)) / total
+        high = sum((one.high * weight for one, weight in pairs), Fraction(0)) / total
+    coarse_from = max((one.coarse_from for one, _ in pairs), default=Fraction(0))
+    return Estimate(low, counted, high, sum(one.n for one, _ in pairs), nondetects, coarse_from)
 
 
 def day_results(results: Iterable[LabResult], quantity: str) -> list[LabResult]:

@@ -157,7 +157,8 @@ class LabRule:
             return self._judge_day(grabs, every, day) if grabs else None
         last = date.fromisoformat(name) if kind == "30-day" else _month_end(name)
         first = last - timedelta(days=_TRAILING_DAYS - 1) if kind == "30-day" else last.replace(day=1)
-        days = {day: results for day, results in sorted(by_day.items()) if first <= day <= last and results}
+        dates = (first + timedelta(days=n) for n in range((last - first).days + 1))
+        days = {day: by_day[day] for day in dates if by_day.get(day)}
         if not days or (kind == "30-day" and last not in days):
             return None
         waiting = []

@@ -12,7 +12,9 @@ from tests.support.lab_site import DAY_ONE, grab, laboratory, local, now, result
 DAYS = 70
 LIMIT = 80  # hundredths of a mg/L
 # By day: hundredths of a mg/L, and whether it is a less-than result with that detection limit.
-COMPOSITES = st.dictionaries(st.integers(0, DAYS), st.tuples(st.integers(1, 200), st.booleans()), min_size=1)
+COMPOSITES = st.dictionaries(
+    st.integers(0, DAYS), st.tuples(st.integers(1, 200), st.booleans()), min_size=1, max_size=40
+)
 # Any results: day, hour of a grab or None for a composite, hundredths, below.
 ANY = st.lists(
     st.tuples(st.integers(0, 40), st.none() | st.integers(0, 23), st.integers(1, 300), st.booleans()), max_size=25
