@@ -143,10 +143,11 @@ class WindowRule(ABC):
         news = min(ledger.closed - self._seen, len(ledger.days))
         self._seen = ledger.closed
         for record in ledger.days[len(ledger.days) - news :]:
-            if self._fed_again is not None and record.end.utc_us <= self._fed_again:
-                continue
-            self._fed_again = None
-            self._close(record, self._news)
+            until_us, ends_us = self._fed_again, record.end.utc_us
+            if until_us is None or ends_us > until_us:
+                self._close(record, self._news)
+            if until_us is not None and ends_us >= until_us:
+                self._fed_again = None
         if self._fed_again is None:
             self._news += self.early()
 
