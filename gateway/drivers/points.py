@@ -172,7 +172,8 @@ def _status(rule: StatusRule, words: Words) -> tuple[Quality, str]:
         return rule.otherwise, f"{rule.name} {number}, which is not documented"
     codes: tuple[int, ...] = (int(number),)
     if rule.kind == "bits":
-        codes = set_bits(int(number), rule.numbering, 16 * register.span.count) if number else ()
+        width = 8 if register.type.startswith("u8") else 16 * register.span.count
+        codes = set_bits(int(number), rule.numbering, width) if number else ()
     worst, said = Quality.GOOD, ""
     for code in codes:
         quality, meaning = rule.meanings.get(code, (rule.otherwise, f"{rule.name} {code}, which is not documented"))
