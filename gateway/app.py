@@ -19,6 +19,7 @@ from gateway.commands import Command, execute
 from gateway.control import serve, socket_path
 from gateway.drivers.bus import PollBus
 from gateway.errors import ConfigError, NotOurs, Problem, StoreError
+from gateway.long_memory import LongMemory
 from gateway.model import Instant, Message, Note, Outcome, Reading, Resume, Sample
 from gateway.pipeline import Pipeline
 from gateway.sinks.delivery import Delivery
@@ -52,6 +53,7 @@ class GatewayApp:
         self.state_directory = state_directory
         self.journal = Journal(state_directory / "journal.db", site.id, clock.axis, max_bytes=journal_max_bytes)
         self.pipeline = Pipeline(site, clock.now())
+        self.memory = LongMemory(self.pipeline, self.journal)
         self.answered: dict[str, dict[str, Any]] = {}
         self.latest: dict[str, Reading] = {}
         self.faults: dict[str, str] = {}
@@ -77,7 +79,9 @@ class GatewayApp:
 
         A journal that cannot be opened for the disk's sake stops nothing: every commit tries again.
         """
-        self._restore(await self._open_journal())
+        recovered = await self._open_journal()
+        self._restore(recovered)
+        await self.memory.rebuild(recovered.state, resume_from(recovered, self.now()))
         await self._commit()
         try:
             async with serve(socket_path(self.state_directory), self._answer), asyncio.TaskGroup() as group:
@@ -207,6 +211,7 @@ class GatewayApp:
         self.texts.wake()
         for delivery in self.deliveries:
             delivery.wake()
+        await self.memory.keep(self.now())
 
     def _journal_failed(self, error: StoreError, messages: Sequence[Message] = ()) -> None:
         """A disk that fails stops no alarm: the texts go out, and say that they are not on record."""
@@ -258,6 +263,8 @@ class GatewayApp:
     async def _stop(self) -> None:
         self.journal.add(Outcome(notes=(Note("stopped", self.now(), {"version": __version__}),)))
         try:
+            await self.journal.commit(self.now())
+            await self.memory.keep(self.now(), at_once=True)
             await self.journal.commit(self.now())
         finally:
             await self.journal.close(self.now())

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 from gateway.alarms.engine import EngineStep
+from gateway.lab_command import carry_out
 from gateway.model import Instant, Note, Outcome
 from gateway.pipeline import Pipeline
 from gateway.units import parse_duration_us
@@ -76,10 +77,24 @@ async def _carry_out(gateway: Gateway, command: Command) -> dict[str, Any]:
     if command.name == "resend":
         sink, first, last = command.args["sink"], int(command.args["from_seq"]), int(command.args["to_seq"])
         return {"ok": True, **await gateway.resend(sink, first, last)}
+    if command.name == "lab":
+        return await _laboratory(gateway, command)
     if command.name in ALARM_ACTIONS:
         return await _alarm_action(gateway, command)
-    known = ", ".join(("status", "alarms", "resend", *ALARM_ACTIONS))
+    known = ", ".join(("status", "alarms", "resend", "lab", *ALARM_ACTIONS))
     raise LookupError(f"unknown command {command.name!r}; known are {known}")
+
+
+async def _laboratory(gateway: Gateway, command: Command) -> dict[str, Any]:
+    """Laboratory results: tried out, entered or listed; what is entered is signed and on disk before it is answered."""
+    adding = command.args.get("action", "add") == "add"
+    if adding and not command.actor.strip():
+        raise ValueError("say who you are: a laboratory result is signed")
+    now = gateway.now()
+    step = carry_out(gateway.pipeline.laboratory, command.args, now)
+    if step.notes or step.findings or step.state:
+        await gateway.record(gateway.pipeline.laboratory_step(step, now))
+    return step.answer
 
 
 async def _alarm_action(gateway: Gateway, command: Command) -> dict[str, Any]:

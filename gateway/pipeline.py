@@ -5,18 +5,18 @@ caller commits the Outcome and then tells the world (design 2).
 """
 
 from collections.abc import Iterable, Mapping
+from dataclasses import asdict
 from typing import Any
+from zoneinfo import ZoneInfo
 
 from gateway.alarms.engine import AlarmEngine, EngineStep
 from gateway.alarms.memory import from_json
+from gateway.lab_command import LabStep
 from gateway.model import (
     AlarmEdge,
-    AlarmEvent,
     AlarmState,
-    Condition,
     Finding,
     Instant,
-    Message,
     Note,
     Outcome,
     Reading,
@@ -24,19 +24,23 @@ from gateway.model import (
     Sample,
     Severity,
 )
-from gateway.rules.limit import LimitRule
-from gateway.rules.run import ExceedanceRule, Stance
-from gateway.rules.slug import SlugRule
+from gateway.rules.accounts import Accounts
+from gateway.rules.judge import Judge
+from gateway.rules.judges import hashes_of, judges_of
+from gateway.rules.laboratory import Laboratory
+from gateway.rules.notice import due
+from gateway.rules.run import ExceedanceRule
+from gateway.rules.stance import Stance
 from gateway.signals.derived import FlowFrom
 from gateway.signals.interlock import Discharge, Interlock
 from gateway.signals.qc import QualityControl, evidence
 from gateway.signals.seconds import ChannelSeconds
 from gateway.signals.sensor import SensorWatch, sensor_alarm
-from gateway.site import Channel, Rule, Site
+from gateway.site import Channel, Site
+from gateway.step import Step
 
 __all__ = ["Pipeline"]
 
-_KINDS: Mapping[str, type[ExceedanceRule]] = {"limit": LimitRule, "slug": SlugRule}
 _QUIET = Outcome()
 _UP = frozenset({Stance.EXCEEDED, Stance.SUSPECTED, Stance.PREALARM})
 _STEP_US = 2_000_000  # a wall clock that moves this much against the monotonic one was stepped (links 5)
@@ -54,7 +58,7 @@ class _Channel:
         self.qc = QualityControl(spec)
         self.seconds = ChannelSeconds(spec, start.mono_us)
         self.sensor = SensorWatch(spec, start, severity)
-        self.rules: list[ExceedanceRule] = []
+        self.rules: list[Judge] = []
         self.is_witness = is_witness
         self.interlocked = interlocked
         self.derived: list[FlowFrom] = []
@@ -81,18 +85,20 @@ class Pipeline:
             )
             for name, spec in site.channels.items()
         }
-        self.rules: list[ExceedanceRule] = []
-        for rule in site.rules:
-            if rule.laboratory or rule.kind not in _KINDS:
-                continue
-            judged = _KINDS[rule.kind](rule, site.channels[rule.channel], _hashes(rule, site), start)
-            self.rules.append(judged)
-            self._channels[rule.channel].rules.append(judged)
+        zone = ZoneInfo(site.time_zone)
+        self.accounts = Accounts(site, zone, start)
+        self.rules: list[Judge] = judges_of(site, self.accounts, zone, start)
+        for judge in self.rules:
+            self._channels[judge.channel].rules.append(judge)
+        self.laboratory = Laboratory(
+            site.rules, zone, site.nondetect, self.accounts.volume_of_day, lambda rule: hashes_of(rule, site)
+        )
+        self._by_rule = {(rule.id, rule.channel): rule for rule in site.rules}
         for spec in site.channels.values():
             if spec.derived_from is not None and spec.name not in measured:
                 level = site.channels[spec.derived_from]
                 self._channels[level.name].derived.append(FlowFrom(spec, level))
-        self._told: dict[str, Stance] = {}
+        self._told: dict[str, object] = {}
         self._standing: set[str] = set()  # alarms whose return may hang on a deadband
         self._stored: set[str] = set()  # alarms whose rule has a run in the durable state
         self._next_us = start.mono_us
@@ -115,7 +121,7 @@ class Pipeline:
             if sample.at.mono_us < earliest.mono_us:
                 earliest = sample.at
             (first if channel.is_witness or channel.derived else then).append((channel, sample))
-        step = _Step()
+        step = Step()
         self._settle(earliest, step)
         for channel, sample in first:
             self._take(channel, sample, step)
@@ -125,20 +131,54 @@ class Pipeline:
 
     def tick(self, now: Instant) -> Outcome:
         """Discover what elapsed time alone has changed. Cheap when nothing is due."""
-        step = _Step()
+        step = Step()
         self._settle(now, step)
         return self._close(step, now)
 
     def carry(self, engine_step: EngineStep, now: Instant, notes: tuple[Note, ...] = ()) -> Outcome:
         """The Outcome of an operator's action on the alarm engine, with the notes that record it."""
-        step = _Step()
+        step = Step()
         step.alarms(engine_step)
         step.notes.extend(notes)
         return self._close(step, now)
 
+    def laboratory_step(self, lab: LabStep, now: Instant) -> Outcome:
+        """The Outcome of results that were entered: recorded, judged, and told like any exceedance."""
+        step = Step()
+        self._find(list(lab.findings), step)
+        step.conditions.extend(lab.conditions)
+        step.notes.extend(lab.notes)
+        step.state.update(lab.state)
+        return self._close(step, now)
+
+    def snapshot(self) -> dict[str, Any]:
+        """The long memory by durable key: windows, baselines and days of violation, as of the last reading."""
+        state = self.accounts.state()
+        for rule in self.rules:
+            if not isinstance(rule, ExceedanceRule):
+                state[_state_key(rule.rule.alarm)] = rule.state()
+        return state
+
+    def refeed(self, reading: Reading) -> None:
+        """Let the long memory hear a reading recorded after the snapshot it came back from; nothing is said."""
+        channel = self._channels.get(reading.channel)
+        if channel is None or reading.tests == ("order",):
+            return
+        self.accounts.advance(reading.at)
+        if channel.is_witness:
+            self.interlock.hear(reading)
+        settled = self.interlock.discharging(reading.channel, reading.at.mono_us)
+        discharging = not channel.is_witness or settled is not False
+        self.accounts.take(reading, evidence(reading), discharging=discharging)
+
     def restore(self, state: Mapping[str, Any], resume: Resume) -> Outcome:
         """Bring runs and alarms back after a restart; call once, before the first sample."""
-        step = _Step()
+        step = Step()
+        try:
+            self.accounts.restore(state, resume)
+            self.laboratory.restore(state)
+        except (LookupError, TypeError, ValueError) as error:
+            step.notes.append(_unreadable("accounts and laboratory", error, resume))
         by_key = {_state_key(rule.rule.alarm): rule for rule in self.rules}
         for key, value in state.items():
             if key.startswith("rule:"):
@@ -151,7 +191,8 @@ class Pipeline:
                 try:
                     step.findings.extend(rule.restore(value, resume))
                 except (LookupError, TypeError, ValueError) as error:
-                    rule.forget(resume)
+                    if isinstance(rule, ExceedanceRule):
+                        rule.forget(resume)
                     step.notes.append(_unreadable(key, error, resume))
                     step.state[key] = None
         alarms = {}
@@ -182,7 +223,7 @@ class Pipeline:
         """Whether any rule has a run under way: every poll is then committed (design 2)."""
         return any(rule.active for rule in self.rules)
 
-    def _take(self, channel: _Channel, sample: Sample, step: "_Step") -> None:
+    def _take(self, channel: _Channel, sample: Sample, step: Step) -> None:
         mono_us = sample.at.mono_us
         discharge = self.interlock.state(mono_us) if channel.interlocked else None
         dry = discharge is not None and discharge is not Discharge.WET
@@ -200,20 +241,30 @@ class Pipeline:
         if sensed is not None:
             step.conditions.append(sensed)
         discharging = not channel.is_witness or self.interlock.discharging(sample.channel, mono_us) is not False
+        self.accounts.take(reading, weight, discharging=discharging)
         for rule in channel.rules:
             if findings := rule.judge(reading, weight, discharging=discharging):
-                step.findings.extend(findings)
+                self._find(findings, step)
             self._ask(rule, step)
         for flow_from in channel.derived:
             self._take(self._channels[flow_from.channel], flow_from(reading), step)
 
-    def _ask(self, rule: ExceedanceRule, step: "_Step") -> None:
+    def _find(self, findings: list[Finding], step: Step) -> None:
+        """Keep what a rule found, let the accounts hear of it, and start the clocks that it starts."""
+        step.findings.extend(findings)
+        for finding in findings:
+            self.accounts.hear(finding)
+            for notice in due(finding, self._by_rule.get((finding.rule, finding.channel))):
+                body = {"rule": finding.rule, "channel": finding.channel, **asdict(notice)}
+                step.notes.append(Note("notice_due", finding.at, body))
+
+    def _ask(self, rule: Judge, step: Step) -> None:
         """Hand the rule's condition to the alarm engine when it says something new, or while a deadband may matter."""
         alarm = rule.rule.alarm
         if rule.active:
             step.state[_state_key(alarm)] = rule.state()
             self._stored.add(alarm)
-        elif alarm in self._stored:
+        elif alarm in self._stored and isinstance(rule, ExceedanceRule):
             step.state[_state_key(alarm)] = None
             self._stored.discard(alarm)
         stance = rule.stance
@@ -224,19 +275,25 @@ class Pipeline:
             self._standing.add(alarm)
         step.conditions.append(rule.condition())
 
-    def _settle(self, now: Instant, step: "_Step") -> None:
+    def _settle(self, now: Instant, step: Step) -> None:
         """Everything that falls due before or at this moment, in order of its own deadline."""
         if not self._began:
             self._began = True
             for rule in self.rules:
                 step.findings.extend(rule.begin(self.start))
         self._watch_clock(now, step)
+        if now.mono_us >= self.accounts.next_minute_us:
+            self._close_days(now, step)
         if now.mono_us <= self._next_us:
             return
         for rule in self.rules:
             was_active = rule.active
-            if (findings := rule.tick(now)) or rule.active is not was_active:
-                step.findings.extend(findings)
+            findings = rule.tick(now)
+            if findings:
+                self._find(findings, step)
+                if not isinstance(rule, ExceedanceRule):  # a window that was judged must not be judged again
+                    step.state[_state_key(rule.rule.alarm)] = rule.state()
+            if findings or rule.active is not was_active or self._told.get(rule.rule.alarm) is not rule.stance:
                 self._ask(rule, step)
         for channel in self._channels.values():
             sensed = channel.sensor.tick(now)
@@ -244,7 +301,25 @@ class Pipeline:
                 step.conditions.append(sensed)
         step.findings.sort(key=lambda finding: finding.at.mono_us)
 
-    def _watch_clock(self, now: Instant, step: "_Step") -> None:
+    def _close_days(self, now: Instant, step: Step) -> None:
+        """Settle the accounts; what a local day's end brings is written down, and the laboratory judges months."""
+        closed = self.accounts.advance(now)
+        for name, day in closed:
+            step.notes.extend(self.accounts.day_closed(name, day, self._channels[name].rules, day.end))
+        if not closed:
+            return
+        self._hear_laboratory(self.laboratory.tick(now), step)
+        day = closed[0][1]
+        for sheet in self.accounts.worksheets(day, self.site.rules, self.laboratory.measurements):
+            step.notes.append(Note("significant_noncompliance", day.end, sheet))
+
+    def _hear_laboratory(self, findings: list[Finding], step: Step) -> None:
+        if findings:
+            self._find(findings, step)
+            step.conditions.extend(self.laboratory.conditions(findings))
+        step.state.update(self.laboratory.changes())
+
+    def _watch_clock(self, now: Instant, step: Step) -> None:
         """A wall clock that moved against the monotonic one is written down; durations never follow it."""
         last = self._last
         if now.mono_us <= last.mono_us:
@@ -255,7 +330,7 @@ class Pipeline:
             body = {"step_us": moved_us, "from_utc_us": last.utc_us, "to_utc_us": now.utc_us, "synced": now.synced}
             step.notes.append(Note("clock_step", now, body))
 
-    def _close(self, step: "_Step", now: Instant) -> Outcome:
+    def _close(self, step: Step, now: Instant) -> Outcome:
         """Let the alarm engine speak, collect the durable state, and say when the next deadline is."""
         if step.conditions:
             answer = self.engine.update(step.conditions, now)
@@ -273,44 +348,8 @@ class Pipeline:
             self._next_us = min(self._next_us, deadline_us)
         if step.is_empty:
             return _QUIET
-        step.findings.sort(key=lambda finding: finding.at.mono_us)  # devices of one poll have moments of their own
         step.state.update(self.engine.changes())
         return step.outcome(watching=self.watching)
-
-
-class _Step:
-    """What one call gathers before it becomes an Outcome."""
-
-    __slots__ = ("alarm_events", "conditions", "findings", "messages", "notes", "readings", "state")
-
-    def __init__(self) -> None:
-        self.readings: list[Reading] = []
-        self.findings: list[Finding] = []
-        self.conditions: list[Condition] = []
-        self.alarm_events: list[AlarmEvent] = []
-        self.messages: list[Message] = []
-        self.notes: list[Note] = []
-        self.state: dict[str, Any] = {}
-
-    def alarms(self, engine_step: EngineStep) -> None:
-        self.alarm_events.extend(engine_step.events)
-        self.messages.extend(engine_step.messages)
-
-    @property
-    def is_empty(self) -> bool:
-        return not (self.readings or self.findings or self.conditions or self.alarm_events or self.notes or self.state)
-
-    def outcome(self, *, watching: bool) -> Outcome:
-        urgent = bool(watching or self.findings or self.alarm_events or self.messages or self.notes)
-        return Outcome(
-            tuple(self.readings),
-            tuple(self.findings),
-            tuple(self.alarm_events),
-            tuple(self.messages),
-            tuple(self.notes),
-            self.state,
-            urgent,
-        )
 
 
 def _state_key(alarm: str) -> str:
@@ -325,10 +364,3 @@ def _sensor_severity(site: Site, channel: str) -> Severity:
 def _unreadable(key: str, error: Exception, resume: Resume) -> Note:
     """A stored state that cannot be brought back: no reason not to measure, but one to write down."""
     return Note("state_unreadable", resume.now, {"state": key, "why": f"{type(error).__name__}: {error}"})
-
-
-def _hashes(rule: Rule, site: Site) -> Mapping[str, str]:
-    hashes = {"config": site.config_hash, "pack": rule.pack_hash}
-    if rule.baseline is not None:
-        hashes["baseline"] = rule.baseline.hash
-    return hashes

@@ -10,11 +10,11 @@ Limit rules prove by a count of consecutive samples, slug rules by a duration: `
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from dataclasses import replace
-from operator import ge, gt, le, lt
 from typing import Any
 
 from gateway.model import Condition, Finding, FindingEvent, Instant, Mode, Reading, Resume, Severity, Verdict
 from gateway.rules.baseline import Baselines
+from gateway.rules.comparison import Comparison
 from gateway.rules.finding import Record
 from gateway.rules.metering import Meter, Water, weighs
 from gateway.rules.seconds import RuleSeconds
@@ -26,7 +26,6 @@ from gateway.site import Channel, Rule
 
 __all__ = ["ExceedanceRule", "Stance"]
 
-_COMPARE = {">": gt, ">=": ge, "<": lt, "<=": le}
 _NE = Verdict.NOT_EVALUABLE
 _CLEARED, _CUT = FindingEvent.CLEARED, FindingEvent.INTERRUPTED
 
@@ -50,10 +49,8 @@ class ExceedanceRule(ABC):
         self.seconds = RuleSeconds(channel.hold_us, start.mono_us)
         self._record = Record(rule, self.threshold, hashes)
         self._weighs = weighs(channel, rule.unit)
-        self._exceeds = _COMPARE[rule.comparison]
-        self._upward = rule.comparison.startswith(">")
-        self._to_unit = rule.to_unit
-        self._plain = rule.to_unit.is_identity
+        self._compare = Comparison(rule, channel)
+        self._upward = self._compare.upward
         self._full_scale = self.threshold.full_scale
         self._moves = self.threshold.moves
         self._run: Run | None = None
@@ -126,8 +123,8 @@ class ExceedanceRule(ABC):
         if number >= self._full_scale and self.threshold.saturates(limit):
             self._cannot_tell(Stance.SATURATED, at)
             return findings
-        value = number if self._plain else self._to_unit(number)
-        exceeds = self._exceeds(value, limit)
+        value = self._compare.value(number)
+        exceeds = self._compare.beyond(number, limit)
         idle = self._run is None and self._suspected.since is None
         if idle and exceeds:
             self.threshold.look(at)  # an event begins: what stands now is what its findings say
@@ -143,6 +140,8 @@ class ExceedanceRule(ABC):
                 self._within(value, at, findings, discharging=discharging)
         else:
             self._heard.unusable(reading, "doubtful")
+            if exceeds and self._run is None:
+                self.seconds.doubtful(at.mono_us)
         if exceeds or self.active:
             self._suspect(value, at, findings, exceeds=exceeds)
         return findings

@@ -9,6 +9,8 @@ from gateway.model import Verdict
 
 __all__ = ["RuleSeconds"]
 
+_DOUBT = "doubt"
+
 
 class RuleSeconds:
     """The account of one rule on one channel; every call carries the monotonic moment in microseconds."""
@@ -19,7 +21,7 @@ class RuleSeconds:
         self._hold_us = hold_us
         self._mark_us = start_us
         self._held_until_us = start_us
-        self._word: Verdict | None = Verdict.NOT_EVALUABLE  # None: exceeding, not yet proven
+        self._word: Verdict | str | None = Verdict.NOT_EVALUABLE  # None: exceeding, not yet proven
         self._proven = False
         self._pending_us = 0
         self._doubt_us: dict[Verdict, int] = {}  # settled as the key unless the suspected track speaks
@@ -31,10 +33,13 @@ class RuleSeconds:
         if mono_us <= mark_us:
             return
         until_us = min(mono_us, max(self._held_until_us, mark_us))
-        if self._word is None:
+        if isinstance(self._word, Verdict):
+            self._spent_us[self._word] += until_us - mark_us
+        elif self._word is None:
             self._pending_us += until_us - mark_us
         else:
-            self._spent_us[self._word] += until_us - mark_us
+            doubt_us = self._doubt_us.get(Verdict.NOT_EVALUABLE, 0)
+            self._doubt_us[Verdict.NOT_EVALUABLE] = doubt_us + until_us - mark_us
         self._spent_us[Verdict.NOT_EVALUABLE] += mono_us - until_us
         self._mark_us = mono_us
 
@@ -49,6 +54,12 @@ class RuleSeconds:
         """A valid sample exceeds; whether that is an exceedance is settled later."""
         self.advance(mono_us)
         self._word = Verdict.EXCEEDED if self._proven else None
+        self._held_until_us = mono_us + self._hold_us
+
+    def doubtful(self, mono_us: int) -> None:
+        """A doubtful sample exceeds: not evaluable, unless the suspected track speaks of it."""
+        self.advance(mono_us)
+        self._word = _DOUBT
         self._held_until_us = mono_us + self._hold_us
 
     def prove(self) -> None:

@@ -52,6 +52,11 @@ class QualityControl:
         """
         at = sample.at
         value = sample.value
+        if value is None and sample.fault is Fault.NO_SAMPLE:
+            # Nobody claims to have looked: a row that says nothing of this channel takes no place in its time.
+            late = self._newest_us is not None and at.mono_us <= self._newest_us
+            tests = ("order",) if late else (Fault.NO_SAMPLE.value,)
+            return Reading(sample.channel, at, sample.raw, None, Quality.MISSING, tests, sample.mode, dry)
         if self._newest_us is not None and at.mono_us <= self._newest_us:
             return Reading(
                 sample.channel, at, sample.raw, self._finite(value), Quality.FAIL, ("order",), sample.mode, dry

@@ -156,7 +156,8 @@ def test_the_list_names_who_acknowledged_and_who_put_aside_and_speaks_local_time
         async def listed() -> str:
             out = io.StringIO()
             await asyncio.to_thread(run_list, app.state_directory, out, as_json=False, everything=False)
-            return out.getvalue()
+            lines = out.getvalue().splitlines(keepends=True)
+            return "".join(line for line in lines if "no sample" not in line)  # the others have no probe at all
 
         acid(app, range(0, 60, 15))
         began = f" since {local(app.started.utc_us)} high: "

@@ -152,3 +152,15 @@ def test_a_clock_set_back_by_a_little_is_no_change_of_zone(tmp_path: Path) -> No
     for day in ("2026-11-30", "2026-11-01"):
         text = f"time,flow\n{day} 00:40:15,10\n{day} 00:40:00,10\n{day} 00:40:30,10\n"
         assert '"backward_steps":1' in replayed(tmp_path, text, zone="America/New_York")
+
+
+def test_one_row_for_each_channel_at_the_same_stamp_is_one_moment(tmp_path: Path) -> None:
+    """A recorder that writes pH and flow on rows of their own loses neither: the slug is found, both are valid."""
+    rows = []
+    for n in range(81):
+        stamp = f"2026-11-30T12:{15 * n // 60:02d}:{15 * n % 60:02d}Z"
+        rows += [f"{stamp},7.0,", f"{stamp},,60.0"]
+    out = replayed(tmp_path, "time,ph,flow\n" + "\n".join(rows) + "\n")
+    assert '"event":"raised","rule":"lv-slug-flow"' in out
+    assert '{"channel":"flow","valid_s":1200,' in out
+    assert '{"channel":"ph","valid_s":1200,' in out

@@ -38,7 +38,8 @@ def test_another_baseline_side_by_side(tmp_path: Path) -> None:
         replace(r, baseline=replace(r.baseline, value=15.0)) if r.id == "lv-slug-flow" and r.baseline else r
         for r in here.rules
     )
-    lines = compared(here, replace(here, rules=rules), flow_data(tmp_path))
+    baselines = {**here.baselines, "flow": replace(here.baselines["flow"], value=15.0)}
+    lines = compared(here, replace(here, rules=rules, baselines=baselines), flow_data(tmp_path))
     (slug,) = [line for line in lines if line["event"] == "compared" and line["rule"] == "lv-slug-flow"]
     assert not slug["same"]
     assert (slug["here"]["raised"], slug["here"]["limit"], slug["here"]["exceeded_s"]) == (1, 50.0, 1200)

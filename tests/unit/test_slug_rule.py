@@ -1,8 +1,11 @@
 """The slug rule, sample by sample: what proves, what ends, what is only suspected."""
 
+from math import inf, nextafter
+
 import pytest
 
 from gateway.model import FindingEvent, Mode, Quality, Resume, Verdict
+from gateway.units import conversion
 from tests.support.bench_site import S, at, channel, judge_all, judge_of, limit, reading, slug, told
 
 FLOW = channel()
@@ -253,3 +256,33 @@ def test_a_dry_probe_is_no_discharge_and_interrupts() -> None:
     spent = rule.seconds.report(at(105).mono_us)
     assert (spent[Verdict.EXCEEDED], spent[Verdict.NO_DISCHARGE]) == (60 * S, 45 * S)
     assert rule.condition().active is None
+
+
+def test_a_limit_in_another_unit_is_met_exactly() -> None:
+    """150 degF on a channel in degC complies; the next number above it exceeds (the law says higher than)."""
+    to_degf = conversion("degC", "degF")
+    hot = limit(id="t", alarm="t", channel="t", comparison=">", unit="degF", limit=150.0, to_unit=to_degf)
+    spec = channel("t", quantity="temperature", unit="degC")
+    exactly = conversion("degF", "degC")(150.0)
+    for value, raised in ((exactly, []), (nextafter(exactly, inf), ["raised"])):
+        findings = judge_all(judge_of(hot, spec), [reading("t", 15 * n, value) for n in range(4)])
+        assert [f.event.value for f in findings] == raised
+
+
+def test_doubtful_time_is_suspected_once_the_track_has_spoken() -> None:
+    """Half an hour outside the trusted span: suspected in the books as well, not merely in an event."""
+    rule = judge_of(slug(prealarms_us=()), FLOW)
+    doubt = {"quality": Quality.SUSPECT, "tests": ("suspect_span",)}
+    judge_all(rule, [reading("flow", 15 * n, 300.0, **doubt) for n in range(121)])
+    spent = rule.seconds.report(at(1800).mono_us)
+    assert (spent[Verdict.SUSPECTED], spent[Verdict.EXCEEDED]) == (1800 * S, 0)
+
+
+def test_doubtful_time_without_a_word_is_not_evaluable() -> None:
+    """Ten doubtful minutes are neither compliant nor suspected."""
+    rule = judge_of(slug(prealarms_us=()), FLOW)
+    doubt = {"quality": Quality.SUSPECT, "tests": ("suspect_span",)}
+    series = [reading("flow", 15 * n, 300.0, **doubt) for n in range(41)] + every(15, 900, 10.0, start_s=615)
+    judge_all(rule, series)
+    spent = rule.seconds.report(at(900).mono_us)
+    assert (spent[Verdict.NOT_EVALUABLE], spent[Verdict.COMPLIANT]) == (615 * S, 285 * S)
