@@ -44,6 +44,11 @@ class Pty:
             self._received += os.read(self.master, 4096)
         self._arrived.set()
 
+    @property
+    def pending(self) -> bytes:
+        """What the gateway sent and nobody has looked at."""
+        return self._received
+
     async def receive(self, length: int) -> bytes:
         """The next bytes that the gateway sent."""
         async with asyncio.timeout(PATIENCE_S):

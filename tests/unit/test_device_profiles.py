@@ -1,16 +1,25 @@
 """Every shipped device profile, in every variant, against the researched register list: none invented, none lost."""
 
+import asyncio
 import re
+from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
+from gateway import config
+from gateway.clock import SystemClock
+from gateway.drivers.bus import PollBus
 from gateway.drivers.plan import ReadPlan
 from gateway.drivers.profile import Point, Profile, Register
 from gateway.drivers.profiles import load, variants_of
+from gateway.drivers.quirks import refused_on
 from gateway.drivers.texts import TIME_TYPES
 from gateway.errors import ConfigError
 from gateway.shipped import names
+from gateway.site import Bus, Device
 from tests.support.register_list import HERE, Listed, every_variant, listed, listed_devices, loaded
+from tests.support.scripted_devices import channel
 
 pytestmark = pytest.mark.skipif(not HERE, reason="../shared/registers.json is not here")
 
@@ -211,3 +220,48 @@ def test_nothing_but_triggers_may_be_written() -> None:
         "aqualabo-ponsel-digisens": [1],
         "isco-2150": [24],
     }
+
+
+def test_a_bus_refuses_what_its_line_cannot_speak() -> None:
+    """An ASCII instrument on an RTU line is refused before the port is opened, whoever built the bus."""
+    channels = [replace(channel("av", 0, 15_000_000), point="level")]
+    bus = PollBus(
+        Bus("b", "modbus-rtu", port="/nowhere"),
+        [Device("av", "b", 2, "isco-2150")],
+        channels,
+        SystemClock(),
+        lambda _s, _n: None,
+    )
+    with pytest.raises(ConfigError, match=r"devices\.av\.profile: this instrument speaks Modbus ASCII"):
+        asyncio.run(bus.read_once())
+
+
+@pytest.mark.parametrize(
+    ("kind", "framings", "refused"),
+    [
+        ("modbus-rtu", ("rtu",), False),
+        ("modbus-rtu", ("ascii",), True),
+        ("modbus-rtu", ("tcp",), True),
+        ("modbus-rtu", ("ascii", "rtu"), False),
+        ("modbus-ascii", ("ascii",), False),
+        ("modbus-ascii", ("rtu",), True),
+        ("modbus-tcp", ("ascii",), False),
+        ("replay", ("ascii",), False),
+    ],
+)
+def test_who_can_be_spoken_to_where(kind: str, framings: tuple[str, ...], refused: bool) -> None:
+    """A serial line speaks one framing; behind TCP the converter speaks it."""
+    assert bool(refused_on(kind, framings)) == refused
+
+
+def test_an_instrument_that_takes_long_is_given_its_time(tmp_path: Path) -> None:
+    """The profile's timeout holds unless the site gives its own; others have the usual one."""
+    site = tmp_path / "site.toml"
+    site.write_text(
+        '[site]\nid = "x"\nname = "x"\ndischarger = "x"\ntime_zone = "UTC"\nordinances = []\n'
+        '[buses.b]\nkind = "modbus-tcp"\nhost = "127.0.0.1"\n'
+        '[devices.a]\nbus = "b"\nunit = 1\nprofile = "insitu-aqua-troll-400"\n'
+        '[devices.b]\nbus = "b"\nunit = 2\nprofile = "insitu-aqua-troll-400"\ntimeout = "2 s"\n'
+        '[devices.c]\nbus = "b"\nunit = 3\nprofile = "tuf-2000m"\n'
+    )
+    assert [device.timeout_us for device in config.load(site).devices.values()] == [5_000_000, 2_000_000, 500_000]

@@ -155,3 +155,33 @@ def test_a_frame_nobody_waits_for_is_thrown_away() -> None:
     """Between requests a whole frame is dropped and half a frame is kept until it is whole."""
     scan = scan_tcp(ANSWER + ANSWER[:4], None)
     assert (scan.found, len(scan.skipped), scan.rest) == (Found.MORE, 1, ANSWER[:4])
+
+
+WRITE = bytes.fromhex("01 06 00 18 00 02")
+
+
+def test_on_an_echoing_line_the_second_of_two_alike_is_the_answer() -> None:
+    """The confirmation of such a write is its own image: where the adapter gives back what is sent, one is none."""
+    frame = WRITE + crc16(WRITE)
+    quiet, echoing = (Expected.to_command(1, WRITE[1:], echoing=echo) for echo in (False, True))
+    assert scan_rtu(frame, quiet).found is Found.REPLY
+    assert scan_rtu(frame, echoing).found is Found.MORE
+    found = scan_rtu(frame + frame, echoing)
+    assert (found.found, found.pdu, found.echoed) == (Found.REPLY, WRITE[1:], True)
+
+
+@pytest.mark.parametrize(
+    ("command", "answer", "found"),
+    [
+        ("10 00 01 00 01 02 00 1F", "10 00 01 00 01", Found.REPLY),
+        ("10 00 01 00 01 02 00 1F", "10 00 02 00 01", Found.WRONG),
+        ("10 1C 00 00 00 00", "10 1C 00 00 00", Found.REPLY),
+        ("03 25 00 00 00", "03 00", Found.REPLY),
+        ("03 25 00 00 00", "03 02 00 00", Found.WRONG),
+        ("10 00 01 00 01 02 00 1F", "90 02", Found.REPLY),
+    ],
+)
+def test_a_command_is_confirmed_by_its_own_answer_only(command: str, answer: str, found: Found) -> None:
+    """Address and count of a write, nothing of a read of nothing, or the exception."""
+    body = bytes((1,)) + bytes.fromhex(answer)
+    assert scan_rtu(body + crc16(body), Expected.to_command(1, bytes.fromhex(command))).found is found

@@ -9,6 +9,7 @@ import pytest
 from gateway.drivers.opening import why_not_open
 from tests.conftest import ROOT
 from tests.support.scripted_line import play, serial_line, tcp_line
+from tests.support.scripted_poll import play_polls
 
 CASES = ROOT / "tests" / "cases"
 
@@ -37,6 +38,12 @@ def test_a_tcp_transcript(case: Path) -> None:
             await play(case.name, steps, peer, line)
 
     asyncio.run(run())
+
+
+@pytest.mark.parametrize("case", sorted((CASES / "quirks").glob("*.txt")), ids=lambda path: path.stem)
+def test_a_transcript_of_polls(case: Path) -> None:
+    """What each kind of instrument wants beyond being read: every byte, and what every point then says."""
+    asyncio.run(play_polls(case.name, case.read_text(encoding="utf-8").splitlines()))
 
 
 @pytest.mark.parametrize("turns", range(10))

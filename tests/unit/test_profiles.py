@@ -103,6 +103,57 @@ def test_a_mistake_is_named_with_line_and_key(old: str, new: str, line: int, pat
     assert said in problem.text
 
 
+@pytest.mark.parametrize(
+    ("section", "path", "said"),
+    [
+        ("[trigger]\naddress = 5\nvalue = 1", "trigger.address", "5 is not among the writable addresses"),
+        ("[trigger]\nfunction = 5\naddress = 5\nvalue = 1", "trigger.function", "must be 6 or 16"),
+        ("[trigger]\naddress = 5\nvalue = 70000", "trigger.value", "must be 0 to 65535"),
+        ('[start]\nrequest = "06 00 30 FF FF"', "start.request", "anything else could change the device"),
+        ('[start]\nrequest = "10 00 30 00 01 02 FF FF"', "start.request", "must be a request of no registers"),
+        ('[start]\nrequest = "03 25 00 00 01"', "start.request", "must be a request of no registers"),
+        ('[start]\nrequest = "start"', "start.request", "must be a request of no registers"),
+        ('[wake]\nasleep_after = "5 s"\nwait = "50 s"', "wake.wait", "is longer than 2 s"),
+        ('[wake]\nwait = "1 s"', "wake.asleep_after", "is missing"),
+        ('[wake]\nasleep_after = "five"', "wake.asleep_after", "is not a number with its unit"),
+        ('[transport]\nframings = ["x"]', "transport.framings", "must be of rtu, ascii, tcp"),
+        ("[limits]\nmax_gap = -1", "limits.max_gap", "must not be negative"),
+        ("[limits]\nalign = 0", "limits.align", "must lie between 1 and max_registers"),
+        ('[facts.serial]\naddress = 1\ntype = "ascii"', "facts.serial.registers", "is missing"),
+        ('[facts.serial]\naddress = 1\ntype = "x"', "facts.serial.type", "unknown type 'x'"),
+        ("[points.x]\nlist = 'a'\nunit = 'm'\ncodes = { 1 = 'm' }", "points.x.list", "there is no list 'a'"),
+        ("[points.x]\nlist = 'a'\nunit = 'm'", "points.x.codes", "must say which codes are this value"),
+        ("[points]\nx = 3", "points.x", "must be a table"),
+    ],
+)
+def test_a_mistake_in_what_a_device_wants_is_named(section: str, path: str, said: str) -> None:
+    """Nothing is written that is not listed, no raw request but one of no registers, no wait that starves the line."""
+    text = SOUND if not section.startswith("[points]") else SOUND.split("[points", maxsplit=1)[0]
+    with pytest.raises(ConfigError) as caught:
+        parse(f"{text}{section}\n", "mine.toml")
+    assert any(problem.path == path and said in problem.text for problem in caught.value.problems), caught.value
+
+
+def test_a_variant_must_be_one_of_the_file() -> None:
+    """A missing choice and a wrong one are told with what there is; a file of one variant takes none."""
+    with pytest.raises(ConfigError, match="variant: is missing: which of them is it; there are Y532, Y533, Y520, Y511"):
+        load("yosemitech-y5xx")
+    with pytest.raises(ConfigError, match="variant: there is no variant 'Y599'"):
+        load("yosemitech-y5xx", {"variant": "Y599"})
+    with pytest.raises(ConfigError, match="variant: there is no variant 'x': this profile has none"):
+        load("tuf-2000m", {"variant": "x"})
+    assert load("yosemitech-y5xx", {"variant": "Y520"}).variant == "Y520"
+    text = 'default_variant = "b"\n' + SOUND + "[variants.a]\n[variants.b]\norder = 'CDAB'\n"
+    assert parse(text, "mine.toml").points["level"].register.order == "CDAB"
+    assert parse(text, "mine.toml", {"variant": "a"}).points["level"].register.order == "ABCD"
+
+
+def test_status_and_value_that_touch_come_in_one_request() -> None:
+    """Value, status and unit of an input are one span: no limit on a request can part them."""
+    point = load("eh-liquiline-cm44x").points["AI3"].for_unit("pH")
+    assert {point.span_of(register) for register in point.registers()} == {Span(3, 8, 4)}
+
+
 def test_all_mistakes_come_at_once() -> None:
     """Two mistakes in two places are two problems of one error."""
     text = SOUND.replace("function = 3", "function = 9").replace('model = "My instrument"', "")
