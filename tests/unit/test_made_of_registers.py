@@ -126,9 +126,7 @@ def test_a_total_in_floats_with_unit_and_exponent_codes() -> None:
 @given(st.integers(0, 2**64 - 1))
 def test_a_64_bit_total_keeps_its_last_digit(count: int) -> None:
     """Cubic millimetres to cubic metres without going through a double."""
-    made = point(
-        'unit = "m3"\naddress = 0\ntype = "u64"\norder = "CDAB"\nscale = 1e-9'
-    )
+    made = point('unit = "m3"\naddress = 0\ntype = "u64"\norder = "CDAB"\nscale = 1e-9')
     found = read(made, {0: [count >> shift & 0xFFFF for shift in (0, 16, 32, 48)]})
     assert found.value == count / 10**9
 
