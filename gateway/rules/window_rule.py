@@ -119,7 +119,11 @@ class WindowRule(ABC):
         return Stance.WITHIN if self._within else self._why
 
     def begin(self, start: Instant) -> list[Finding]:
-        """Call after a restore: the seconds of the day under way begin here. Nothing to say."""
+        """Call after a restore and the readings fed again: the seconds of the day under way begin here.
+
+        Nothing to say: what was found while readings were fed again is on record from when they came first.
+        """
+        self._news.clear()
         self._not_ours = self._day_so_far()
         return []
 

@@ -244,6 +244,22 @@ def test_a_restart_tells_nothing_twice_and_forgets_nothing() -> None:
     assert sum(spent.values()) == 21 * 3_600_000_000
 
 
+def test_a_warning_found_again_while_readings_are_fed_again_is_not_told_twice() -> None:
+    """It was told when they came first; the caller need not ask for it in between."""
+    words, flow = hours(400, 0, 3), hours(10, 0, 6)
+    feed, judge = story(rule(limit=100.0))
+    states = feed.states()
+    assert [f.event.value for f in feed.play(words, flow[:3])] == ["prealarm"]
+    new = feed.restored(states, Clock(feed.clock.utc_s, feed.clock.mono_s), 3 * 3600, 0)
+    again = AverageRule(rule(limit=100.0), new.spec, {}, new.start, new.ledger, ZONE)
+    again.restore(json.loads(json.dumps(judge.state())), Resume(new.start, 0))
+    new.play(words, flow[:3])
+    again.begin(new.start)
+    new.judges.append(again)
+    assert new.play(hours(400, 3, 5), flow[3:], until_s=5 * 3600) == []
+    assert again.stance is Stance.PREALARM
+
+
 def many(window: str, **changes: object) -> tuple[DayBook, AverageRule, Callable[[], list[Finding]]]:
     """A book of days, a rule that reads it, and a way to ask."""
     book = DayBook()

@@ -204,7 +204,8 @@ def test_an_event_marks_every_day_it_touches() -> None:
     feed.advance(feed.clock.at(DAY_S + 600))
     feed.ledger.event_began("slug", feed.clock.at(DAY_S - 300))
     feed.advance(feed.clock.at(2 * DAY_S + 600))
-    feed.ledger.event_ended("slug", feed.clock.at(DAY_S - 300))
+    assert [day.events for day in (*feed.ledger.days, feed.ledger.today)] == [True, True, True]
+    feed.ledger.event_ended("slug", feed.clock.at(2 * DAY_S + 300))
     feed.advance(feed.clock.at(4 * DAY_S + 600))
     assert [day.events for day in feed.ledger.days] == [True, True, True, False]
     assert not feed.ledger.today.events
