@@ -98,21 +98,25 @@ class DevicePoll:
         self.silence = None
         words: dict[tuple[int, int], int] = {}
         errors: dict[Span, DriverError] = {}
+        heard = False
         try:
-            await self._prepare(at, state)
-        except (NoSuchRegister, DeviceFault) as error:
-            _count(error, state)
-            errors |= dict.fromkeys(self._plan.spans, error)
-        except (DeviceSilent, BadReply) as error:
-            _count(error, state)
-            self.silence = error
-        else:
-            await self._read_all(at, state, words, errors)
-        if self.silence is None:
+            try:
+                await self._prepare(at, state)
+            except (NoSuchRegister, DeviceFault) as error:
+                _count(error, state)
+                errors |= dict.fromkeys(self._plan.spans, error)
+            except (DeviceSilent, BadReply) as error:
+                _count(error, state)
+                self.silence = error
+            else:
+                await self._read_all(at, state, words, errors)
+            heard = self.silence is None
+        finally:
+            if not heard:  # it, or its line, may have lost its power meanwhile
+                state.started_us = None
+        if heard:
             self._plan.settle(at.mono_us)
             state.heard_us = at.mono_us
-        else:
-            state.started_us = None
         return tuple(self._reading(channel, at, words, errors) for channel in self.channels)
 
     async def _prepare(self, at: Instant, state: DeviceState) -> None:

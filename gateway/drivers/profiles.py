@@ -99,6 +99,8 @@ class _ProfileReader:
         chosen = Table(self.problem, (), overrides)
         self.variant = chosen.take("variant", str, "")
         confirmed = chosen.take("confirmed", bool, False)
+        if "writable" in overrides:
+            self.problem(("writable",), "belongs to the profile: a site file cannot allow more to be written")
         document = self._with_variant(document)
         root = Table(self.problem, (), _merged(self._expanded(document), overrides))
         rules = RuleReader(status=_named(root.table("status")), units=_named(root.table("units")))

@@ -134,6 +134,12 @@ def test_a_mistake_in_what_a_device_wants_is_named(section: str, path: str, said
     assert any(problem.path == path and said in problem.text for problem in caught.value.problems), caught.value
 
 
+def test_a_site_cannot_allow_more_to_be_written() -> None:
+    """What may be written is the profile's word: an override of the site file is refused."""
+    with pytest.raises(ConfigError, match="writable: belongs to the profile"):
+        load("aqualabo-ponsel-digisens", {"variant": "PHEHT", "writable": [1, 163], "trigger": {"address": 163}})
+
+
 def test_a_variant_must_be_one_of_the_file() -> None:
     """A missing choice and a wrong one are told with what there is; a file of one variant takes none."""
     with pytest.raises(ConfigError, match="variant: is missing: which of them is it; there are Y532, Y533, Y520, Y511"):
