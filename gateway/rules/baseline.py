@@ -234,7 +234,7 @@ class Baselines:
         return sums.mean_time_weighted, sums.valid_us * 2 >= _DAY_US - idle_us and sums.valid_us > 0
 
     def _literal_flow(self) -> tuple[float | None, bool]:
-        end_us = self._ledger.next_minute_us - _MINUTE_US
+        end_us = self._ledger.settled_us
         volume, valid_us = self._flow_up_to(end_us)
         volume_before, valid_before_us = self._flow_up_to(end_us - _DAY_US)
         spent_us = valid_us - valid_before_us

@@ -9,7 +9,7 @@ from datetime import tzinfo
 from typing import Any
 
 from gateway.model import Instant, Mode, Reading, Resume
-from gateway.rules.minutes import STRAY_US, Minutes, placing
+from gateway.rules.minutes import STRAY_US, Minutes, placing, step_of
 from gateway.signals.qc import DISAGREE, Evidence
 from gateway.site import Channel
 from gateway.units import conversion
@@ -51,7 +51,7 @@ class FlowLedger:
         to_gpm = conversion(channel.unit, "gpm")
         self._gain = to_gpm.gain * _RATE_SCALE
         self._hold_us = channel.hold_us
-        self.minutes = Minutes(zone, start)
+        self.minutes = Minutes(zone, start, step_of(channel.poll_us))
         self._strays: list[Instant] = []
         self._offset_us = self.minutes.offset_us
         self._knots: list[_Knot] = [(-_NEVER_US, 0, 0, 0, 0, 0, 0, 0, 0, -start.mono_us)]  # before it: nobody knows

@@ -12,7 +12,7 @@ from typing import Any
 
 from gateway.model import Instant, Mode, Reading, Resume
 from gateway.rules.flow_ledger import FlowLedger
-from gateway.rules.minutes import STRAY_US, Minutes, placing
+from gateway.rules.minutes import STRAY_US, Minutes, placing, step_of
 from gateway.rules.sums import HYDROGEN_SCALE, VALUE_SCALE, VOLUME_SCALE, DayRecord, DaySums
 from gateway.rules.tally import Tally, Window
 from gateway.signals.qc import DISAGREE, Evidence
@@ -44,7 +44,7 @@ class Ledger:
         self.hydrogen = channel.quantity == "pH"
         self.flow = flow
         self._hold_us = channel.hold_us
-        self.minutes = Minutes(zone, start)
+        self.minutes = Minutes(zone, start, step_of(channel.poll_us))
         self._strays: list[Instant] = []
         self._offset_us = self.minutes.offset_us
         self._due_us = self.minutes.boundary_us
@@ -118,6 +118,11 @@ class Ledger:
     def settled(self) -> Instant:
         """The last full minute: everything here is as of then."""
         return self.minutes.at_mono(self._mark_us)
+
+    @property
+    def settled_us(self) -> int:
+        """The monotonic moment up to which everything is settled: the last full minute."""
+        return self._mark_us
 
     @property
     def next_minute_us(self) -> int:

@@ -12,20 +12,30 @@ from typing import Any
 from gateway.model import Instant
 from gateway.rules.local_day import local_date, midnight_us, next_midnight_us
 
-__all__ = ["STRAY_US", "Minutes", "placing"]
+__all__ = ["STRAY_US", "Minutes", "placing", "step_of"]
 
 STRAY_US = 1_000_000
 _MINUTE_US = 60_000_000
 _DAY_US = 86_400_000_000
+_STEPS = tuple(minutes * _MINUTE_US for minutes in (15, 10, 5, 2, 1))
+
+
+def step_of(poll_us: int) -> int:
+    """How finely windows of a channel are cut: full minutes, or up to a quarter of an hour for a slow channel.
+
+    Whole steps make up an hour, and none is longer than the polls: in between the value is one and the same.
+    """
+    return next((step_us for step_us in _STEPS if step_us <= poll_us), _MINUTE_US)
 
 
 class Minutes:
     """The next boundary of one ledger. `boundary_us` is on the monotonic axis, `day` the date under way."""
 
-    __slots__ = ("_zone", "boundary_us", "day", "day_end_utc_us", "day_start", "offset_us", "synced")
+    __slots__ = ("_step_us", "_zone", "boundary_us", "day", "day_end_utc_us", "day_start", "offset_us", "synced")
 
-    def __init__(self, zone: tzinfo, start: Instant) -> None:
+    def __init__(self, zone: tzinfo, start: Instant, step_us: int = _MINUTE_US) -> None:
         self._zone = zone
+        self._step_us = step_us
         self.offset_us = start.utc_us - start.mono_us
         self.synced = start.synced
         self.day = ""
@@ -73,7 +83,7 @@ class Minutes:
 
     def _aim(self, mono_us: int) -> None:
         utc_us = mono_us + self.offset_us
-        boundary_utc_us = min((utc_us // _MINUTE_US + 1) * _MINUTE_US, self.day_end_utc_us)
+        boundary_utc_us = min((utc_us // self._step_us + 1) * self._step_us, self.day_end_utc_us)
         self.boundary_us = boundary_utc_us - self.offset_us
 
     def state(self) -> dict[str, Any]:

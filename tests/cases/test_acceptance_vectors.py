@@ -14,8 +14,10 @@ import pytest
 
 from gateway.config import load
 from gateway.drivers.replay import run_replay
-from gateway.model import Instant, Sample
+from gateway.lab_command import carry_out
+from gateway.model import Instant, LabResult, Sample, SampleType
 from gateway.pipeline import Pipeline
+from gateway.rules.lab_result import result_body
 from gateway.shipped import shipped
 from gateway.site import Site
 
@@ -178,11 +180,21 @@ def test_vector_14_maintenance_is_recorded_and_not_counted(tmp_path: Path) -> No
     assert (spent["exceeded_s"], spent["not_evaluable_s"]) == (0, 1215)
 
 
-@pytest.mark.skip(
-    reason="vector 15 (copper 1.60 / 1.61, 24-h average): comes with window averages and laboratory results"
-)
-def test_vector_15_copper() -> None:
-    """24-h composites need the window average."""
+@pytest.mark.parametrize(("value", "verdict"), [(1.60, "compliant"), (1.61, "exceeded")])
+def test_vector_15_copper(value: float, verdict: str) -> None:
+    """A 24-h composite of copper at 1.60 mg/L complies, at 1.61 it exceeds; it reaches a person like any exceedance."""
+    site = example(LV)
+    start = Instant(int(NOON.timestamp() * 1e6), 0)
+    pipeline = Pipeline(site, start)
+    day_us = 86_400_000_000
+    result = LabResult(
+        "R1", 1, "copper", value, "mg/L", SampleType.COMPOSITE, start.utc_us - day_us, start.utc_us, "200.7", "Lab", "C"
+    )  # fmt: skip
+    step = carry_out(pipeline.laboratory, {"results": [result_body(result)]}, start)
+    outcome = pipeline.laboratory_step(step, start)
+    (told,) = [f for f in outcome.findings if f.rule == "lv-tox-copper-24h"]
+    assert (told.verdict.value, told.observed, told.limit) == (verdict, value, 1.6)
+    assert bool([m for m in outcome.messages if m.alarm == "lv-tox-copper-24h"]) == (verdict == "exceeded")
 
 
 def with_baseline(site: Site, **changes: object) -> Site:

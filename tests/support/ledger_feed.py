@@ -33,8 +33,8 @@ class Clock:
 
 
 def channel(name: str = "tss", quantity: str = "tss", unit: str = "mg/L", *, hold_s: float = 150) -> Channel:
-    """A channel polled once a minute, unless the hold says otherwise."""
-    return Channel(name, quantity, unit, int(hold_s / 2.5 * S), int(hold_s * S), int(300 * S))
+    """A channel polled once a minute; a long hold lets a story leave samples out."""
+    return Channel(name, quantity, unit, 60 * S, int(hold_s * S), int(300 * S))
 
 
 def rule(kind: str = "average", **changes: object) -> Rule:

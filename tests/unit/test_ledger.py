@@ -7,6 +7,7 @@ import pytest
 
 from gateway.model import Resume
 from gateway.rules.ledger import VOLUME_SCALE, DaySums
+from gateway.rules.minutes import step_of
 from tests.support.ledger_feed import MIDNIGHT_S, Clock, Feed, channel, reading, steady
 
 DAY_S = 86_400
@@ -293,3 +294,10 @@ def test_a_flow_that_began_later_says_nothing_about_the_time_before() -> None:
     assert sums.mean == 50.0
     assert sums.time_weighted
     assert sums.discharging_us == 600_000_000
+
+
+def test_a_slow_channel_is_cut_no_finer_than_it_is_polled() -> None:
+    """Hourly values are settled every quarter of an hour, and a value every 2 min every 2 min."""
+    minute_us = 60_000_000
+    polls = {1: 1, 59: 1, 60: 1, 119: 1, 120: 2, 300: 5, 600: 10, 900: 15, 3600: 15}
+    assert {poll_s: step_of(poll_s * 1_000_000) // minute_us for poll_s in polls} == polls
