@@ -55,7 +55,7 @@ def reading_of(sample: Sample) -> Reading:
 
 def rule_under(law: Law) -> FollowingRule | ExceedanceRule:
     """The product's rule under the same law; a threshold that never moves needs no ledger behind it."""
-    spec = channel(poll_s=POLL_S, hold_s=law.hold_s)
+    spec = channel(poll_s=min(POLL_S, 60), hold_s=law.hold_s)  # the oracle cuts its windows at full minutes
     facts = {
         "duration_us": law.least_s * S, "strict_duration": law.strict, "prealarms_us": (),
         "bridge_gap_us": law.bridge_gap_s * S, "bridge_dip_us": law.bridge_dip_s * S,
