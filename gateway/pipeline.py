@@ -1,7 +1,7 @@
 """THE path: sample -> reading -> finding -> alarm event -> message, in one pure step.
 
 Nothing here does I/O, reads a clock or knows where a sample came from: the gateway and `replay` run the same code. The
-caller commits the Outcome and then tells the world (design 2).
+caller commits the Outcome and then tells the world (decision 0003).
 """
 
 from collections.abc import Iterable, Mapping
@@ -43,7 +43,7 @@ __all__ = ["Pipeline"]
 
 _QUIET = Outcome()
 _UP = frozenset({Stance.EXCEEDED, Stance.SUSPECTED, Stance.PREALARM})
-_STEP_US = 2_000_000  # a wall clock that moves this much against the monotonic one was stepped (links 5)
+_STEP_US = 2_000_000  # a wall clock that moves this much against the monotonic one was stepped (decision 0007)
 
 
 class _Channel:
@@ -220,7 +220,7 @@ class Pipeline:
 
     @property
     def watching(self) -> bool:
-        """Whether any rule has a run under way: every poll is then committed (design 2)."""
+        """Whether any rule has a run under way: every poll is then committed (decision 0003)."""
         return any(rule.active for rule in self.rules)
 
     def _take(self, channel: _Channel, sample: Sample, step: Step) -> None:

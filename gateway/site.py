@@ -193,14 +193,14 @@ class Rule:
     to_unit: Conversion = Conversion()
     prealarms_us: tuple[int, ...] = ()
     bridge_gap_us: int = 0  # the suspected track bridges gaps up to this
-    bridge_dip_us: int = 0  # and dips up to this (1.3.3 c)
+    bridge_dip_us: int = 0  # and dips up to this (docs/judging.md 4.5)
     uncertainty: float | None = None  # in `unit`
     action: str = ""  # the one thing to do, for the text
     reading_approved_by: str = ""
     surrogate: bool = False
     window: str = ""  # averages: `day` (fixed local day), `30-day` (trailing local days), `month` (calendar month)
     coverage: float = 0.75  # share of the discharging time that must be valid, else provisional
-    min_days: int = 22  # discharge days a 30-day average needs, else provisional (1.3.5)
+    min_days: int = 22  # discharge days a 30-day average needs, else provisional (docs/judging.md 5.6)
     advisory: bool = False  # a review trigger or a classification, not a violation
     laboratory: bool = False  # judged from laboratory results; `channel` is then `lab:<quantity>`
     quantity: str = ""

@@ -1,4 +1,4 @@
-"""Averages over a local day, the trailing 30 local days or a calendar month (ordinances 1.3.4, 1.3.5).
+"""Averages over a local day, the trailing 30 local days or a calendar month (docs/judging.md 5).
 
 The fixed window is the compliance value, judged when it closes. Beside the day runs a 24-h average renewed at every
 full minute: an early warning, never evidence.

@@ -2,7 +2,7 @@
 
 `declared` is a number from the permit application. `operating` is the flow-weighted mean over the discharging time of
 the last 30 valid normal days; for flow itself, volume over discharging time. `literal-24h` is the mean of the trailing
-24 h up to the last full minute, idle time included (ordinances 1.3.3 f). Values are in the channel's unit.
+24 h up to the last full minute, idle time included (docs/judging.md 4.7). Values are in the channel's unit.
 """
 
 from collections.abc import Mapping
@@ -19,10 +19,10 @@ __all__ = ["DECLARED", "LITERAL", "OPERATING", "Baselines", "ClosedDay", "Figure
 
 DECLARED, OPERATING, LITERAL = "declared", "operating", "literal-24h"
 
-_DAYS = 30  # valid normal days an operating baseline looks back (ordinances 1.3.3 f)
+_DAYS = 30  # valid normal days an operating baseline looks back (docs/judging.md 4.7)
 _MIN_DAYS = 7  # that it needs, unless the site file says otherwise
-_COVERAGE = 0.75  # of a day's discharging time, for the day to count (ordinances 1.3.4)
-_DRIFT = 0.20  # of the last approved value: past it somebody must look (ordinances 1.3.3 f)
+_COVERAGE = 0.75  # of a day's discharging time, for the day to count (docs/judging.md 4.7)
+_DRIFT = 0.20  # of the last approved value: past it somebody must look (docs/judging.md 4.9)
 _MINUTE_US = 60_000_000
 _DAY_US = 86_400_000_000
 _EVENTFUL = ("slug", "limit")
@@ -57,7 +57,7 @@ class Standing:
 
     @property
     def value(self) -> float | None:
-        """What rules multiply: the chosen one, never below the floor (ordinances 1.3.3 g); None: nobody can tell."""
+        """What rules multiply: the chosen one, never below the floor (docs/judging.md 4.8); None: nobody can tell."""
         chosen = self.chosen
         if chosen is None or chosen.value is None:
             return None

@@ -1,4 +1,4 @@
-"""Means of laboratory results, exact, with what a less-than result may hide (ordinances 1.3.4, 1.3.5).
+"""Means of laboratory results, exact, with what a less-than result may hide (docs/judging.md 7).
 
 A non-detect counts in a mean as zero, half its detection limit or all of it, as the site says; the two ends are always
 carried along, because a mean whose verdict hangs on a detection limit above the legal limit proves nothing.

@@ -1,4 +1,4 @@
-"""One rule that is judged from laboratory results: its windows, and what the results in a window say (1.3.4, 1.3.5).
+"""One rule that is judged from laboratory results: its windows, and what results in a window say (docs/judging.md 7.4).
 
 A window has a key: `result:ID` (a limit is judged result by result), `composite:ID` and `grabs:DATE` (a day's
 average), `30-day:DATE` (the trailing 30 local days that end with a sampled day), `month:YYYY-MM`. A judgement is a

@@ -1,4 +1,4 @@
-"""Instant limits: pH and temperature, judged on a value confirmed by consecutive valid samples (ordinances 1.3.6)."""
+"""Instant limits: pH and temperature, judged on a value confirmed by consecutive valid samples (docs/judging.md 3)."""
 
 from gateway.model import Verdict
 from gateway.rules.run import ExceedanceRule

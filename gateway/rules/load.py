@@ -1,4 +1,4 @@
-"""Loads: a mean concentration times the water it was in (domain 5)."""
+"""Loads: a mean concentration times the water it was in (docs/judging.md 5.9)."""
 
 from dataclasses import dataclass
 

@@ -1,4 +1,4 @@
-"""The calendar of one site: local dates, their midnights and months, from UTC and a time zone (ordinances 1.3.4).
+"""The calendar of one site: local dates, their midnights and months, from UTC and a time zone (docs/judging.md 5.4).
 
 A local day has its true length: 23 or 25 h where daylight saving begins or ends.
 """

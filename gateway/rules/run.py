@@ -1,6 +1,6 @@
 """One rule on one channel: the run of samples that exceed, from the first of them to the proof and to the end.
 
-Two tracks (ordinances 1.3.3). The *proven* run sees valid samples only; it ends at the first valid sample within the
+Two tracks (docs/judging.md 4). The *proven* run sees valid samples only; it ends at the first valid sample within the
 limit, or when more than the maximum hold passes without one, and credits no time before its first or after its last
 exceeding sample. The *suspected* track also sees doubtful samples and bridges short gaps and dips: never evidence.
 
@@ -248,7 +248,7 @@ class ExceedanceRule(ABC):
             reason = self.proof() + self._record.caveats(value)
             findings.append(self._tell(FindingEvent.RAISED, Verdict.EXCEEDED, run, at, reason))
             return
-        # Each pre-alarm once per run: the only moment at which there is time to act (ordinances 1.3.3 j).
+        # Each pre-alarm once per run: the only moment at which there is time to act (docs/judging.md 4.12).
         steps_us = self.rule.prealarms_us
         while run.prealarms < len(steps_us) and run.duration_us >= steps_us[run.prealarms]:
             reason = self._record.warning(steps_us[run.prealarms])

@@ -1,4 +1,4 @@
-"""The user's average daily flow as a share of the town's (ordinances 1.1, MB-REV4): trailing 30 days and 12 months."""
+"""The user's average daily flow as a share of the town's (Marlborough § 118-39): trailing 30 days and 12 months."""
 
 from collections.abc import Mapping
 from datetime import tzinfo

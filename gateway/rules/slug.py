@@ -1,4 +1,4 @@
-"""Slugs: beyond the threshold without a break for longer than the duration of the law (ordinances 1.3.3)."""
+"""Slugs: beyond the threshold without a break for longer than the duration of the law (docs/judging.md 4)."""
 
 from gateway.model import Verdict
 from gateway.rules.run import ExceedanceRule
@@ -13,7 +13,7 @@ class SlugRule(ExceedanceRule):
     unproven = Verdict.COMPLIANT
 
     def proves(self, duration_us: int, count: int) -> bool:
-        """Duration from stamps, never from sample counts (ordinances 1.3.3 b)."""
+        """Duration from stamps, never from sample counts (docs/judging.md 4.2)."""
         least_us = self.rule.duration_us
         return duration_us > least_us or (duration_us == least_us and not self.rule.strict_duration)
 

@@ -68,7 +68,7 @@ def quarter_ends(after: date, before: date) -> tuple[date, ...]:
 
 @dataclass(frozen=True, slots=True)
 class Worksheet:
-    """The count of one rule from one origin over one six-month period (domain 6.1, SNC worksheet)."""
+    """The count of one rule from one origin over one six-month period (docs/judging.md 9.2)."""
 
     rule: str
     clause: str

@@ -22,7 +22,7 @@ VOLUME_SCALE = 60_000_000 * 10**6  # one millionth of a gpm for one microsecond
 
 @dataclass(frozen=True, slots=True)
 class DaySums:
-    """One channel over one window, its discharging time alone (ordinances 1.3.2, 1.3.4).
+    """One channel over one window, its discharging time alone (docs/judging.md 5.1).
 
     `weighted` sum of c q dt and `volume` sum of q dt, over the time when both count; `plain` sum of c dt over
     `valid_us`, the time when c counts. `discharging_us` also holds the time when nobody could tell that there was no
@@ -80,7 +80,7 @@ class DaySums:
 
     @property
     def time_weighted(self) -> bool:
-        """Whether some of the average is weighted by time for want of a valid flow (ordinances 1.3.4)."""
+        """Whether some of the average is weighted by time for want of a valid flow (docs/judging.md 5.1)."""
         return self.flowed_us < self.valid_us or (self.volume == 0 and self.valid_us > 0)
 
     @property

@@ -1,4 +1,4 @@
-"""Dated waivers, agreements and permits of one rule: whose limit rules at a moment (ordinances 1.1, LV-PH2).
+"""Dated waivers, agreements and permits of one rule: whose limit rules at a moment (docs/judging.md 8).
 
 A waiver or agreement replaces the printed limit while it is in force, or suspends the rule when it names no limit. A
 permit counts only where it is more stringent than the ordinance. A federal limit is never relaxed by either of the

@@ -1,7 +1,7 @@
 """The limit of one rule from moment to moment: printed or a multiple of the baseline, as terms amend it.
 
-Whatever changes a threshold passes through here: the baseline in force and its freezing (ordinances 1.3.3 f), waivers,
-agreements and permits (1.1), and a sensor at full scale (1.3.3 h).
+Whatever changes a threshold passes through here: the baseline in force and its freezing (docs/judging.md 4.9), waivers,
+agreements and permits (8), and a sensor at full scale (4.10).
 """
 
 from collections.abc import Mapping

@@ -40,7 +40,7 @@ class Run:
 
     @property
     def duration_us(self) -> int:
-        """Last minus first exceeding sample, on the monotonic axis (ordinances 1.3.3 b)."""
+        """Last minus first exceeding sample, on the monotonic axis (docs/judging.md 4.2)."""
         return self.last.mono_us - self.since.mono_us
 
     def extend(self, value: float, at: Instant, *, upward: bool) -> None:

@@ -1,4 +1,4 @@
-"""On how many local dates an event was a violation: each day is an offence of its own (ordinances 1.1, 1.3.8)."""
+"""On how many local dates an event was a violation: each day is an offence of its own (docs/judging.md 10)."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass

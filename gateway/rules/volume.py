@@ -1,4 +1,4 @@
-"""Volume per local day against a limit, and the average of it over 30 days (ordinances 1.1, LV-SIU; domain 2).
+"""Volume per local day against a limit, and the average of it over 30 days (docs/judging.md 6.1).
 
 A volume only grows, so the day that exceeds is told at the first full minute that shows it, whatever is missing.
 """

@@ -1,4 +1,4 @@
-"""Which local days a window holds, and what is missing of it (ordinances 1.3.4, 1.3.5)."""
+"""Which local days a window holds, and what is missing of it (docs/judging.md 5.6)."""
 
 import math
 from collections.abc import Callable, Sequence

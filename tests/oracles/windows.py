@@ -1,4 +1,4 @@
-"""What a rule over windows must say, told step by step from ordinances 1.3.4, 1.3.5 and 1.1; no code of the engine."""
+"""What a rule over windows must say, told step by step from docs/judging.md 5 and 6; no code of the engine."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass

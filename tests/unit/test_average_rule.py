@@ -54,7 +54,7 @@ def told(findings: Sequence[Finding], feed: Feed) -> list[tuple[str, str, float,
     ],
 )
 def test_the_day_is_judged_when_it_closes(value: float, exceeds: bool) -> None:
-    """Vector 15 of ordinances 1.5, by sensor: strictly more than the limit, at the closing midnight."""
+    """Example 15 of docs/judging.md 13, by sensor: strictly more than the limit, at the closing midnight."""
     feed, judge = story()
     found = [f for f in feed.play(hours(value, 0, 24), hours(10, 0, 24), until_s=DAY_S) if f.event != "prealarm"]
     assert told(found, feed) == ([("raised", "exceeded", 0.0, 24.0)] if exceeds else [])
@@ -140,7 +140,7 @@ def test_coverage_is_of_discharging_time() -> None:
 
 
 def test_an_average_without_flow_says_that_it_is_weighted_by_time() -> None:
-    """The flag of ordinances 1.3.4."""
+    """The flag of docs/judging.md 5.1."""
     feed, _ = story(rule(limit=100.0))
     (*_, finding) = feed.play(hours(200, 0, 24), (), until_s=DAY_S)
     assert finding.context["weighting"] == "time"

@@ -1,4 +1,4 @@
-"""Baselines of every mode, computed from the ledger, and slugs judged by them (ordinances 1.3.3 f, g, k)."""
+"""Baselines of every mode, computed from the ledger, and slugs judged by them (docs/judging.md 4.7, 4.8)."""
 
 from collections.abc import Iterator
 from datetime import UTC

@@ -39,7 +39,7 @@ def test_flow_changes_within_a_held_reading_count_exactly() -> None:
     ],
 )
 def test_ph_is_averaged_as_hydrogen_ions(values: list[float], expected: float) -> None:
-    """The vectors of ordinances 1.3.6, each value held for the same time at the same flow."""
+    """The examples of docs/judging.md 5.8, each value held for the same time at the same flow."""
     feed = Feed(channel("ph", "pH", "pH"))
     words = [(60 * index, "v", value) for index, value in enumerate(values)]
     end_s = 60 * len(values)
@@ -51,7 +51,7 @@ def test_ph_is_averaged_as_hydrogen_ions(values: list[float], expected: float) -
 
 
 def test_ph_is_weighted_by_flow() -> None:
-    """One part of pH 5 and nine parts of pH 9 make 6.000 (ordinances 1.3.6)."""
+    """One part of pH 5 and nine parts of pH 9 make 6.000 (docs/judging.md 5.8)."""
     feed = Feed(channel("ph", "pH", "pH"))
     feed.play([(0, "v", 5), (60, "v", 9)], [(0, "v", 1), (60, "v", 9)], until_s=120)
     assert feed.ledger.trailing(feed.clock.at(120)).mean == pytest.approx(6.0, abs=5e-4)
