@@ -1,4 +1,4 @@
-"""The researched register list of real instruments, and every shipped profile in every variant to compare with it."""
+"""The register list of real instruments, and every shipped profile in every variant to compare with it."""
 
 import json
 import re

@@ -63,7 +63,7 @@ PRINTED = {
 
 
 def test_the_letters_move_as_the_standard_prints_them() -> None:
-    """The rows of the letters A to F are those of ISA-18.2 as the papers give them, and no others."""
+    """The rows of the letters A to F are those of ISA-18.2, and no others."""
     found = {pair: {row.to for row in rows} for pair, rows in TABLE.items() if isinstance(pair[0], AlarmState)}
     assert found == PRINTED
 

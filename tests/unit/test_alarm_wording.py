@@ -81,7 +81,7 @@ class Text:
 
 RAISED = (
     Text(
-        "the form of the papers: station, user, how bad, how far, which clause, since when, is it real, what to do",
+        "the form of a text: station, user, how bad, how far, which clause, since when, is it real, what to do",
         "LV-MH3 Acme Dairy HIGH pH low 3.9 <5.5 (194-6C(7)) since 02:14 EDT 6min ONGOING. Sensor OK. "
         "Call plant 555-0101. ACK 4-17",
     ),
@@ -154,7 +154,7 @@ CLEARED = replace(
 )  # fmt: skip
 RETURNED = (
     Text(
-        "the form of the papers: what is back at what, when, how long, how far; still to be acknowledged",
+        "the form of a text: what is back at what, when, how long, how far; still to be acknowledged",
         "LV-MH3 ENDED pH low back 6.4 (limit 5.5) at 02:31 EDT. 17min, min 3.6. ACK 4-17",
         finding=CLEARED, at=BACK, to=AlarmState.RETURNED_UNACKNOWLEDGED,
     ),

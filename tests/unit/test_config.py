@@ -264,7 +264,7 @@ def test_the_schema_refuses_what_load_refuses(before: str, after: str) -> None:
 
 
 def test_check_shows_the_wire_address_of_every_read() -> None:
-    """The manual's register 2092 is 2091 on the wire and 4:03003 is 3002 (pitfall B7), with function and words."""
+    """The manual's register 2092 is 2091 on the wire and 4:03003 is 3002, with function and words."""
     reads = wire_reads(config.read(shipped("examples", "little-valley")))
     values = {
         r.channel: (r.bus, r.unit, r.function, r.address, r.words, r.doc_register) for r in reads if r.what == "value"

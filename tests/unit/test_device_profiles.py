@@ -1,4 +1,4 @@
-"""Every shipped device profile, in every variant, against the researched register list: none invented, none lost."""
+"""Every shipped device profile, in every variant, against the register list beside it: none invented, none lost."""
 
 import asyncio
 import re
