@@ -1,6 +1,7 @@
 """The tree is held to its own rules: size, names, the pure core, and contracts that really bite."""
 
 import ast
+import re
 import shutil
 import subprocess
 import sys
@@ -86,6 +87,75 @@ def test_the_core_calls_no_builtin_that_reaches_outside() -> None:
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in outside
     ]
     assert found == []
+
+
+# Papers that lie beside the repository and not in it: a citation by section, row or file name leads a reader nowhere.
+_PAPER = r"\b(?:ordinances|domain|design|links|reliability|pitfalls?|performance|peers|style|alarms-and-texts)"
+_CITED = re.compile(
+    rf"{_PAPER}(?:\.md|,? (?:section )?[A-H]?\d)"  # domain 4.9, pitfall B9, reliability, section 3
+    rf"|\({_PAPER}[ ,.:][^)]*\d"
+    r"|\([1-9]\.\d\.\d(?: [a-l])?\)"  # the section alone
+)
+_PAGES = ("judging", "quality")
+
+
+def texts() -> list[tuple[str, str]]:
+    """Every file that people write, with its name and content; not this one, which tells what is forbidden."""
+    tops = ("gateway", "simulators", "tests", "bench", "config", "docs", "deploy")
+    paths = [*ROOT.glob("*.md"), *(path for top in tops for path in (ROOT / top).rglob("*"))]
+    return [
+        (str(path.relative_to(ROOT)), path.read_text(encoding="utf-8"))
+        for path in sorted(paths)
+        if path.suffix in {".py", ".md", ".toml", ".txt"} and path != Path(__file__)
+    ]
+
+
+def test_no_citation_leads_out_of_the_repository() -> None:
+    """No file cites a paper that a reader does not have, by its name, its section or its file."""
+    found = [
+        f"{name}:{number}: {line.strip()}"
+        for name, text in texts()
+        for number, line in enumerate(text.splitlines(), 1)
+        if _CITED.search(line)
+    ]
+    assert found == []
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "idle time included (ordinances 1.3.3 f).", "tells the world (design 2).", "was stepped (links 5)",
+        "a silent null (pitfall B9).", "pitfalls H2: a slug clears itself", "see design.md", "domain 4.9 says",
+        "Vector 15 of ordinances 1.5", "else provisional (1.3.5)", "up to this (1.3.3 c)", "reliability, section 3",
+        "the microsecond (ordinances 0-6, domain 6.3).", "by alarms-and-texts 1.3",
+    ],
+)  # fmt: skip
+def test_such_a_citation_is_seen(line: str) -> None:
+    """Each form in which such a paper was ever cited is one that the search finds."""
+    assert _CITED.search(line)
+
+
+@pytest.mark.parametrize("page", _PAGES)
+def test_every_cited_section_is_there(page: str) -> None:
+    """A section of the page that any file cites by its number is one of its headings, which count without a hole."""
+    text = (ROOT / "docs" / f"{page}.md").read_text(encoding="utf-8")
+    sections = re.findall(r"^#{2,3} (\d+(?:\.\d+)?) \S", text, flags=re.MULTILINE)
+    assert sections == counted(sections)
+    number = r"\d+(?:\.\d+)?"
+    runs = rf"\b{page}\.md\)?,? (?:sections? )?({number}(?:(?:,| and| to) {number})*)"
+    cited = {(name, one) for name, file in texts() for run in re.findall(runs, file) for one in re.findall(number, run)}
+    cited |= {("itself", one) for one in re.findall(r"\((\d+\.\d+)\)", text)}
+    assert {one for one in cited if one[1] not in sections} == set()
+    assert cited
+
+
+def counted(sections: list[str]) -> list[str]:
+    """The same sections, counted: 1, 1.1, 1.2, 2, ..."""
+    numbers, chapter, part = [], 0, 0
+    for section in sections:
+        chapter, part = (chapter, part + 1) if "." in section else (chapter + 1, 0)
+        numbers.append(f"{chapter}.{part}" if part else str(chapter))
+    return numbers
 
 
 def parsed(path: Path) -> ast.Module:
