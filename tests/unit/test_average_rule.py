@@ -10,6 +10,7 @@ import pytest
 from gateway.model import Finding, Resume, Severity, Verdict
 from gateway.rules.average import AverageRule
 from gateway.rules.stance import Stance
+from gateway.rules.window_seconds import WindowSeconds
 from gateway.site import Rule, Term
 from tests.support.day_book import DayBook
 from tests.support.ledger_feed import ZONE, Clock, Feed, Word, channel, rule, steady
@@ -258,6 +259,32 @@ def test_a_warning_found_again_while_readings_are_fed_again_is_not_told_twice() 
     new.judges.append(again)
     assert new.play(hours(400, 3, 5), flow[3:], until_s=5 * 3600) == []
     assert again.stance is Stance.PREALARM
+
+
+def test_a_restart_after_midnight_still_warns_that_day() -> None:
+    """Ledgers from before midnight, the rule from after it: once the day is closed again, warnings go on."""
+    words, flow = hours(50, 0, 26), hours(10, 0, 30)
+    feed, judge = story(rule(limit=100.0))
+    feed.play(words[:20], flow[:20])
+    states = feed.states()
+    feed.play(words[20:25], flow[20:25])
+    new = feed.restored(states, Clock(feed.clock.utc_s, feed.clock.mono_s), 25 * 3600, 0)
+    again = AverageRule(rule(limit=100.0), new.spec, {}, new.start, new.ledger, ZONE)
+    again.restore(json.loads(json.dumps(judge.state())), Resume(new.start, 0))
+    new.play(words[20:25], flow[20:25])
+    again.begin(new.start)
+    new.judges.append(again)
+    assert [f.event.value for f in new.play(hours(2000, 25, 27), flow[25:], until_s=27 * 3600)] == ["prealarm"]
+
+
+def test_the_seconds_before_a_restart_are_not_this_process_s() -> None:
+    """A minute that was settled later than the process began: only what lies within its own time is claimed."""
+    account = WindowSeconds(40_000_000)
+    account.settle(Verdict.COMPLIANT, 60_000_000, 60_000_000)
+    account.settle(Verdict.NO_DISCHARGE, -5, 60_000_000)
+    spent = account.report(60_000_000)
+    assert (spent[Verdict.COMPLIANT], spent[Verdict.NOT_EVALUABLE]) == (20_000_000, 0)
+    assert sum(spent.values()) == 20_000_000
 
 
 def many(window: str, **changes: object) -> tuple[DayBook, AverageRule, Callable[[], list[Finding]]]:

@@ -117,18 +117,17 @@ def test_time_known_to_be_idle_by_the_flow_counts_for_nothing() -> None:
 
 
 def test_the_window_of_24_h_lets_go_of_whole_minutes() -> None:
-    """A minute of 1000 mg/L leaves the rolling window exactly a day after it ended, with its maximum."""
+    """A minute of 1000 mg/L and one of 0 leave the rolling window exactly a day after they ended, and the extremes."""
     feed = Feed(hold_s=7200)
-    words = [(0, "v", 1000), (60, "v", 1), *[(second, "v", 1) for second in range(3600, DAY_S, 3600)]]
+    words = [(0, "v", 1000), (60, "v", 0), (120, "v", 1), *[(second, "v", 1) for second in range(3600, DAY_S, 3600)]]
     feed.play(words, with_hours(DAY_S))
-    feed.advance(feed.clock.at(DAY_S + 59))
-    with_it = feed.ledger.trailing(feed.clock.at(DAY_S + 59))
-    feed.advance(feed.clock.at(DAY_S + 60))
-    without = feed.ledger.trailing(feed.clock.at(DAY_S + 60))
-    assert (with_it.maximum, without.maximum) == (1000.0, 1.0)
-    assert with_it.mean == pytest.approx((1000 + 1439) / 1440)
-    assert without.mean == 1.0
-    assert without.valid_us == DAY_S * 1_000_000
+    seen = []
+    for second in (DAY_S + 59, DAY_S + 60, DAY_S + 120):
+        feed.advance(feed.clock.at(second))
+        sums = feed.ledger.trailing(feed.clock.at(second))
+        seen.append((sums.minimum, sums.maximum, sums.mean))
+        assert sums.valid_us == DAY_S * 1_000_000
+    assert seen == [(0.0, 1000.0, pytest.approx(2438 / 1440)), (0.0, 1.0, pytest.approx(1439 / 1440)), (1.0, 1.0, 1.0)]
 
 
 def with_hours(until_s: int) -> list[tuple[int, str, Fraction]]:
