@@ -112,6 +112,7 @@ def _parser() -> argparse.ArgumentParser:
     status.set_defaults(body=_status)
 
     _lab(commands)
+    _baselines(commands)
 
     schema = commands.add_parser("schema", help="JSON Schema of the site file, or of an ordinance pack")
     schema.add_argument("--pack", action="store_true", help="of an ordinance pack")
@@ -147,6 +148,21 @@ def _alarms(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> 
         _state(action)
         _json(action)
         action.set_defaults(body=_alarm_action, action=name)
+
+
+def _baselines(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
+    baselines = commands.add_parser("baselines", help="what is normal: list all three of each channel, approve a drift")
+    actions = baselines.add_subparsers(title="actions", metavar="ACTION", required=True)
+    listing = actions.add_parser("list", help="declared, operating and literal side by side, and which is in force")
+    listing.set_defaults(body=_baseline_list)
+    approve = actions.add_parser("approve", help="what is measured now is what later drift is compared with")
+    approve.add_argument("channel", metavar="CHANNEL", help="as `baselines list` names it")
+    approve.add_argument("--by", required=True, metavar="NAME", help="who does it")
+    approve.add_argument("--reason", required=True, metavar="WORDS", help="why; it is kept")
+    approve.set_defaults(body=_baseline_approve)
+    for action in (listing, approve):
+        _state(action)
+        _json(action)
 
 
 def _site_file(parser: argparse.ArgumentParser) -> None:
@@ -315,6 +331,19 @@ def _alarm_action(arguments: argparse.Namespace) -> int:
         if value is not None
     }
     return run_action(arguments.state, arguments.action, arguments.by, args, sys.stdout, as_json=arguments.json)
+
+
+def _baseline_list(arguments: argparse.Namespace) -> int:
+    from gateway.baseline_actions import run_list
+
+    return run_list(arguments.state, sys.stdout, as_json=arguments.json)
+
+
+def _baseline_approve(arguments: argparse.Namespace) -> int:
+    from gateway.baseline_actions import run_approve
+
+    channel, by, reason = arguments.channel, arguments.by, arguments.reason
+    return run_approve(arguments.state, channel, by, reason, sys.stdout, as_json=arguments.json)
 
 
 def _status(arguments: argparse.Namespace) -> int:

@@ -8,8 +8,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
+from gateway import baseline_command, lab_command
 from gateway.alarms.engine import EngineStep
-from gateway.lab_command import carry_out
 from gateway.model import Instant, Note, Outcome
 from gateway.pipeline import Pipeline
 from gateway.units import parse_duration_us
@@ -79,9 +79,11 @@ async def _carry_out(gateway: Gateway, command: Command) -> dict[str, Any]:
         return {"ok": True, **await gateway.resend(sink, first, last)}
     if command.name == "lab":
         return await _laboratory(gateway, command)
+    if command.name == "baselines":
+        return await _baselines(gateway, command)
     if command.name in ALARM_ACTIONS:
         return await _alarm_action(gateway, command)
-    known = ", ".join(("status", "alarms", "resend", "lab", *ALARM_ACTIONS))
+    known = ", ".join(("status", "alarms", "resend", "lab", "baselines", *ALARM_ACTIONS))
     raise LookupError(f"unknown command {command.name!r}; known are {known}")
 
 
@@ -91,9 +93,19 @@ async def _laboratory(gateway: Gateway, command: Command) -> dict[str, Any]:
     if adding and not command.actor.strip():
         raise ValueError("say who you are: a laboratory result is signed")
     now = gateway.now()
-    step = carry_out(gateway.pipeline.laboratory, command.args, now)
+    step = lab_command.carry_out(gateway.pipeline.laboratory, command.args, now)
     if step.notes or step.findings or step.state:
         await gateway.record(gateway.pipeline.laboratory_step(step, now))
+    return step.answer
+
+
+async def _baselines(gateway: Gateway, command: Command) -> dict[str, Any]:
+    """The baselines of every channel side by side, or the signed approval of what is measured now."""
+    pipeline, now = gateway.pipeline, gateway.now()
+    signed = baseline_command.Signed(command.actor, command.via, command.id, now)
+    step = baseline_command.carry_out(pipeline.accounts, command.args, signed, pipeline.settled)
+    if step.notes:
+        await gateway.record(pipeline.baseline_step(step, now))
     return step.answer
 
 

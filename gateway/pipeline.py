@@ -11,6 +11,7 @@ from zoneinfo import ZoneInfo
 
 from gateway.alarms.engine import AlarmEngine, EngineStep
 from gateway.alarms.memory import from_json
+from gateway.baseline_command import BaselineStep
 from gateway.lab_command import LabStep
 from gateway.model import (
     AlarmEdge,
@@ -24,7 +25,7 @@ from gateway.model import (
     Sample,
     Severity,
 )
-from gateway.rules.accounts import Accounts
+from gateway.rules.accounts import Accounts, baseline_key
 from gateway.rules.judge import Judge
 from gateway.rules.judges import hashes_of, judges_of
 from gateway.rules.laboratory import Laboratory
@@ -151,6 +152,13 @@ class Pipeline:
         step.state.update(lab.state)
         return self._close(step, now)
 
+    def baseline_step(self, baseline: BaselineStep, now: Instant) -> Outcome:
+        """The Outcome of an action on the baselines: what was approved, by whom, and the state that remembers it."""
+        step = Step()
+        step.notes.extend(baseline.notes)
+        step.state.update(baseline.state)
+        return self._close(step, now)
+
     def snapshot(self) -> dict[str, Any]:
         """The long memory by durable key: windows, baselines and days of violation, as of the last reading."""
         state = self.accounts.state()
@@ -175,7 +183,10 @@ class Pipeline:
         """Bring runs and alarms back after a restart; call once, before the first sample."""
         step = Step()
         try:
-            self.accounts.restore(state, resume)
+            for change in self.accounts.restore(state, resume):
+                step.notes.append(Note("rebaselined", resume.now, change))
+                key = baseline_key(change["channel"])
+                step.state[key] = self.accounts.baselines[change["channel"]].state()
             self.laboratory.restore(state)
         except (LookupError, TypeError, ValueError) as error:
             step.notes.append(_unreadable("accounts and laboratory", error, resume))
@@ -217,6 +228,11 @@ class Pipeline:
         for channel in self._channels.values():
             channel.seconds.advance(now.mono_us)
         return {name: dict(channel.seconds.spent_us) for name, channel in self._channels.items()}
+
+    @property
+    def settled(self) -> Instant:
+        """The latest moment up to which everything has been heard: what may be asked of windows and baselines."""
+        return self._last
 
     @property
     def watching(self) -> bool:

@@ -2,7 +2,7 @@
 
 Irregular intervals, duplicate stamps and backward steps are input: they are counted, and a row that is not later than
 the newest keeps the newest row's place on the monotonic axis, so that quality control flags it. A cell that is no
-number or a time that is no time stops the reading with its line.
+number, a time that is no time or a leap forward that no logger lives through stops the reading with its line.
 """
 
 import csv
@@ -23,7 +23,12 @@ from gateway.units import conversion
 __all__ = ["Column", "ColumnMap", "RecordedSeries", "Row", "read_map"]
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
-_FIRST, _LAST = datetime.min.replace(tzinfo=UTC) - _EPOCH, datetime.max.replace(tzinfo=UTC) - _EPOCH
+_FIRST_US = -2_208_988_800_000_000  # 1900-01-01T00:00Z: before any logger; zones have no rules so long ago
+_LAST_US = 253_370_764_800_000_000  # 9999-01-01T00:00Z: a year short of where local days end
+_LEAP_DAYS = (
+    400  # a year and its holidays; every minute that passed is settled, and a wild stamp would ask for millions
+)
+_LEAP_US = _LEAP_DAYS * 86_400_000_000
 _WORDS: Mapping[str, tuple[Quality, Mode, Fault | None]] = {
     "": (Quality.GOOD, Mode.RUN, None),
     "good": (Quality.GOOD, Mode.RUN, None),
@@ -182,6 +187,9 @@ class RecordedSeries:
                 self.duplicates += 1
             elif utc_us < previous_us:
                 self.backward_steps += 1
+            if utc_us - newest_us > _LEAP_US:
+                text = f"{fields[self._time_index]!r} is more than {_LEAP_DAYS} days after the row before it"
+                raise InputError(f"{self.path}:{line}: {text}; mend its stamp, or cut the file in two")
             previous_us = utc_us
             newest_us = max(newest_us, utc_us)
             at = Instant(utc_us, newest_us - first_us, True)
@@ -220,10 +228,10 @@ class RecordedSeries:
                 again = moment.replace(fold=1)
                 if _elapsed_us(again - _EPOCH) >= previous_us:
                     moment = again
-        elapsed = moment - _EPOCH
-        if not _FIRST <= elapsed <= _LAST:
-            raise InputError(f"{self.path}:{line}: {text!r} is outside the years 1 to 9999 in UTC")
-        return _elapsed_us(elapsed)
+        utc_us = _elapsed_us(moment - _EPOCH)
+        if not _FIRST_US <= utc_us < _LAST_US:
+            raise InputError(f"{self.path}:{line}: {text!r} is outside the years 1900 to 9998 in UTC")
+        return utc_us
 
     def _sample(self, cell: _Cell, fields: Sequence[str], at: Instant, line: int) -> Sample:
         text = fields[cell.index].strip()

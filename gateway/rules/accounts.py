@@ -18,7 +18,7 @@ from gateway.rules.notice import is_review
 from gateway.rules.snc import Measurement, Origin, SensorDays, quarter_ends, worksheet
 from gateway.site import Rule, Site
 
-__all__ = ["Accounts"]
+__all__ = ["Accounts", "baseline_key"]
 
 _NEVER_US = 1 << 62
 _DAY = timedelta(days=1)
@@ -139,11 +139,11 @@ class Accounts:
         state: dict[str, Any] = {f"account:flow:{name}": flow.state() for name, flow in self.flows.items()}
         for name, ledger in self.ledgers.items():
             state |= {f"account:{part}:{name}": value for part, value in ledger.state().items()}
-        state |= {f"account:baselines:{name}": one.state() for name, one in self.baselines.items()}
+        state |= {baseline_key(name): one.state() for name, one in self.baselines.items()}
         return state | {"account:days": self.sensor_days.state()}
 
-    def restore(self, state: Mapping[str, Any], resume: Resume) -> None:
-        """Bring the state back, before the first reading.
+    def restore(self, state: Mapping[str, Any], resume: Resume) -> list[dict[str, Any]]:
+        """Bring the state back, before the first reading: the baselines whose signed choice is another than then.
 
         Raises LookupError, TypeError or ValueError for what cannot be read; start with fresh accounts then.
         """
@@ -154,15 +154,24 @@ class Accounts:
             parts = {part: state.get(f"account:{part}:{name}") for part in ("now", "ring", "days")}
             if all(value is not None for value in parts.values()):
                 ledger.restore(parts, resume)
+        changed = []
         for name, baselines in self.baselines.items():
-            if f"account:baselines:{name}" in state:
-                baselines.restore(state[f"account:baselines:{name}"])
+            if baseline_key(name) in state and (change := baselines.restore(state[baseline_key(name)])) is not None:
+                chosen = baselines.chosen
+                signed = {} if chosen is None else {"by": chosen.approved_by, "on": chosen.approved_on}
+                changed.append({**change, **signed, "via": "site file"})
         if "account:days" in state:
             self.sensor_days.restore(state["account:days"])
         self.next_minute_us = self._next_minute_us()
+        return changed
 
     def _next_minute_us(self) -> int:
         return min((ledger.next_minute_us for ledger in self.ledgers.values()), default=_NEVER_US)
+
+
+def baseline_key(channel: str) -> str:
+    """The durable key of a channel's baselines."""
+    return f"account:baselines:{channel}"
 
 
 def _flow_channel(site: Site) -> str:

@@ -151,7 +151,7 @@ class Baselines:
         measured = self._measured(standing)
         if self._approved is None:
             self._approved = measured
-        drift = None if not self._approved or measured is None else measured / self._approved - 1.0
+        drift = self.drift(standing)
         drifted = drift is not None and abs(drift) > _DRIFT
         record = {"channel": self.channel, "unit": self.unit, "date": day.date, **standing.record()}
         record |= {"value": standing.value, "approved": self._approved, "drift": drift, "review": drifted}
@@ -163,26 +163,46 @@ class Baselines:
         self._asked = drifted
         return ClosedDay(record, review)
 
+    def drift(self, standing: Standing) -> float | None:
+        """How far normal operation is from what was approved: 0.2 is 20 % above; None when either is unknown."""
+        measured = self._measured(standing)
+        return None if not self._approved or measured is None else measured / self._approved - 1.0
+
     def approve(self, now: Instant) -> dict[str, Any]:
         """Somebody with the right to has looked: what is measured now is what later drift is compared with.
 
-        Returns the record of the action; a declared value itself changes only in the site file.
+        Returns what stood before and after; a declared value itself changes only in the site file. Raises ValueError
+        when nothing has been measured yet that could be approved.
         """
-        before, standing = self._approved, self.standing(now)
-        self._approved, self._asked = self._measured(standing), False
-        return {"channel": self.channel, "unit": self.unit, "before": before, "approved": self._approved}
+        measured = self._measured(self.standing(now))
+        if measured is None:
+            raise ValueError(f"{self.channel}: nothing is measured yet that could be approved")
+        before = self._choice()
+        self._approved, self._asked = measured, False
+        return self._change(before)
 
     def state(self) -> dict[str, Any]:
         """JSON-able; everything else is the ledger's."""
-        return {"approved": self._approved, "asked": self._asked, "chosen": self._choice()}
+        return {**self._choice(), "asked": self._asked}
 
-    def restore(self, state: Mapping[str, Any]) -> None:
-        """Bring the state back; one of another choice is of no use. Raises LookupError for what cannot be read."""
-        if state["chosen"] == self._choice():
-            self._approved, self._asked = state["approved"], bool(state["asked"])
+    def restore(self, state: Mapping[str, Any]) -> dict[str, Any] | None:
+        """Bring the state back. Under another signed choice it is of no use: that change is returned, to be recorded.
 
-    def _choice(self) -> list[str]:
-        return [] if self.chosen is None else [self.chosen.mode, self.chosen.hash]
+        Raises LookupError for what cannot be read.
+        """
+        choice, before = self._choice(), {key: state[key] for key in ("mode", "hash", "approved")}
+        if (before["mode"], before["hash"]) != (choice["mode"], choice["hash"]):
+            return self._change(before)
+        self._approved, self._asked = before["approved"], bool(state["asked"])
+        return None
+
+    def _change(self, before: dict[str, Any]) -> dict[str, Any]:
+        return {"channel": self.channel, "unit": self.unit, "before": before, "after": self._choice()}
+
+    def _choice(self) -> dict[str, Any]:
+        """The signed choice, and the value that drift is measured from."""
+        mode, content = ("", "") if self.chosen is None else (self.chosen.mode, self.chosen.hash)
+        return {"mode": mode, "hash": content, "approved": self._approved}
 
     def _measured(self, standing: Standing) -> float | None:
         """What normal operation is by measurement: the computed one in force, else the operating one."""

@@ -331,7 +331,9 @@ class TestDrift:
         """After somebody approved 14, 14 is not drift; the action has a record of before and after."""
         rule = self.lived("literal-24h", [10.0, 14.0])
         record = rule.baselines.approve(moment(2 * DAY))
-        assert (record["before"], record["approved"]) == (10.0, 14.0)
+        choice = {"mode": "literal-24h", "hash": "h"}
+        assert record["before"] == {**choice, "approved": 10.0}
+        assert record["after"] == {**choice, "approved": 14.0}
         rule.take_all(minutes(2 * DAY, 3 * DAY, 14.0))
         rule.advance(moment(3 * DAY))
         assert rule.closed[-1].record["review"] is False
@@ -341,11 +343,23 @@ class TestDrift:
         rule = self.lived("literal-24h", [10.0, 11.0])
         state = rule.baselines.state()
         same = Baselines(FLOW, None, signed("literal-24h"), rule.ledger)
-        same.restore(state)
+        assert same.restore(state) is None
         assert same.state() == state
         other = Baselines(FLOW, None, signed("operating", hash="other"), rule.ledger)
-        other.restore(state)
+        assert other.restore(state) == {
+            "channel": "flow",
+            "unit": "gpm",
+            "before": {"mode": "literal-24h", "hash": "h", "approved": 10.0},
+            "after": {"mode": "operating", "hash": "other", "approved": None},
+        }
         assert other.state()["approved"] is None
+
+    def test_nothing_measured_is_nothing_to_approve(self) -> None:
+        """On the first day nobody knows what normal is, and no signature changes that."""
+        rule = self.lived("literal-24h", [10.0])
+        fresh = Baselines(FLOW, None, signed("operating"), rule.ledger)
+        with pytest.raises(ValueError, match="flow: nothing is measured yet"):
+            fresh.approve(moment(DAY))
 
 
 def test_the_record_of_a_day_can_be_read_back() -> None:

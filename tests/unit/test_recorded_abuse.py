@@ -40,8 +40,11 @@ def refused(tmp_path: Path, data: bytes, mapping: str | None = None) -> str:
         ("NUL bytes.", f"time,ph\n{T0},7\0\n".encode(), r"data.csv:2: ph: '7\x00' is no number"),
         ("A quote that never closes.", f'time,ph\n{T0},"7\n{T1},7\n'.encode(), "data.csv:3: ph:"),
         ("Python's own underscore.", f"time,ph\n{T0},1_0\n".encode(), "data.csv:2: ph: '1_0' is no number"),
+        ("A day too early.", b"time,ph\n1899-12-31T23:59:59Z,7\n", "outside the years 1900 to 9998"),
+        ("A day too late.", b"time,ph\n9999-01-01T00:00:00Z,7\n", "outside the years 1900 to 9998"),
+        ("A stamp far ahead.", f"time,ph\n{T0},7\n9000-01-01T00:00:00Z,7\n".encode(), "data.csv:3: '9000-01-01T00:"),
         ("Before the year 1.", b"time,ph\n0001-01-01T00:00:00+14:00,7\n", "data.csv:2: '0001-01-01T00:00:00+14:00'"),
-        ("After the year 9999.", b"time,ph\n9999-12-31T23:59:59-14:00,7\n", "outside the years 1 to 9999"),
+        ("After the year 9999.", b"time,ph\n9999-12-31T23:59:59-14:00,7\n", "outside the years 1900 to 9998"),
     ],
 )
 def test_a_file_no_logger_should_write_is_refused(sentence: str, data: bytes, said: str, tmp_path: Path) -> None:
@@ -68,12 +71,24 @@ def test_a_map_of_the_wrong_shape_names_its_key(mapping: str, said: str, tmp_pat
 
 
 def test_the_first_and_the_last_moment_there_are(tmp_path: Path) -> None:
-    """The years 1 and 9999 themselves replay, and the books balance over ten thousand years."""
+    """The first second of 1900 and the last of 9998 replay: local days exist on both sides of them."""
+    for begin, end in (
+        ("1900-01-01T00:00:00Z", "1900-01-03T00:00:00Z"),
+        ("9998-12-30T00:00:00Z", "9998-12-31T23:59:59Z"),
+    ):
+        path, out = tmp_path / "data.csv", StringIO()
+        path.write_text(f"time,ph\n{begin},7\n{end},7\n", encoding="utf-8")
+        assert run_replay(SITE, path, out) == 0
+        assert f'"from":"{begin}","to":"{end}"' in out.getvalue()
+
+
+def test_a_year_without_rows_is_a_gap_and_more_is_a_mistake(tmp_path: Path) -> None:
+    """400 days to the second replay as one gap; a second more is refused with its line."""
     path = tmp_path / "data.csv"
-    path.write_text("time,ph\n0001-01-01T00:00:00Z,7\n9999-12-31T23:59:59Z,7\n", encoding="utf-8")
-    out = StringIO()
-    assert run_replay(SITE, path, out) == 0
-    assert '"from":"0001-01-01T00:00:00Z","to":"9999-12-31T23:59:59Z"' in out.getvalue()
+    path.write_text("time,ph\n2026-01-01T00:00:00Z,7\n2027-02-05T00:00:00Z,7\n", encoding="utf-8")
+    assert run_replay(SITE, path, StringIO()) == 0
+    said = refused(tmp_path, b"time,ph\n2026-01-01T00:00:00Z,7\n2027-02-05T00:00:01Z,7\n")
+    assert "data.csv:3: '2027-02-05T00:00:01Z' is more than 400 days after" in said
 
 
 @pytest.mark.parametrize("speed", ["nan", "inf", "1e308", "0", "-1"])
