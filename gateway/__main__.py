@@ -177,7 +177,7 @@ def _lab(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> Non
         add.add_argument(f"--{name}", default="", help=words)
     add.set_defaults(body=_lab_add)
     importing = actions.add_parser("import", help="enter every result of a CSV file, or none")
-    importing.add_argument("file", type=Path, metavar="FILE.csv", help="its columns are named in docs/coordinator.md")
+    importing.add_argument("file", type=Path, metavar="FILE.csv", help="its columns are named in docs/laboratory.md")
     importing.add_argument("--by", required=True, metavar="NAME", help="who imports it")
     importing.set_defaults(body=_lab_import)
     for action in (add, importing):
