@@ -9,18 +9,20 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from datetime import date, timedelta, tzinfo
 from typing import Any
 
-from gateway.model import Finding, Instant, Note, Reading, Resume
+from gateway.model import Finding, Instant, Note, Reading, Resume, Verdict
 from gateway.rules.baseline import Baselines, mark_event
 from gateway.rules.flow_ledger import FlowLedger
 from gateway.rules.judge import Judge
 from gateway.rules.ledger import DayRecord, Ledger
 from gateway.rules.notice import is_review
 from gateway.rules.snc import Measurement, Origin, SensorDays, quarter_ends, worksheet
+from gateway.rules.window_rule import WindowRule
 from gateway.site import Rule, Site
 
 __all__ = ["Accounts", "baseline_key"]
 
 _NEVER_US = 1 << 62
+_SINGLE_VALUES = ("limit", "slug")
 _DAY = timedelta(days=1)
 
 
@@ -76,12 +78,17 @@ class Accounts:
         return closed
 
     def hear(self, finding: Finding) -> None:
-        """An exceedance takes its days out of normal operation, and counts them as days of violation."""
+        """An exceedance takes its days out of normal operation; one of single values makes them exceeding sensor-days.
+
+        A rule over a window says by itself what a day comes to, when it closes.
+        """
         rule = self._rules.get((finding.rule, finding.channel))
         ledger = self.ledgers.get(finding.channel)
         if ledger is not None:
             mark_event(ledger, finding, rule)
-        if rule is not None and not rule.laboratory:
+        if rule is None or rule.laboratory:
+            return
+        if rule.kind in _SINGLE_VALUES or rule.window == "excursion":
             self.sensor_days.hear(finding)
 
     def day_closed(self, channel: str, day: DayRecord, judges: Iterable[Judge], now: Instant) -> Iterator[Note]:
@@ -182,9 +189,18 @@ def _flow_channel(site: Site) -> str:
 
 
 def _count_day(days: SensorDays, judge: Judge, day: DayRecord) -> None:
-    """One sensor-day of one rule: its worst valid value, in the rule's unit."""
-    rule = judge.rule
+    """One sensor-day of one rule: its worst valid value, in the rule's unit; over a window, what the window came to.
+
+    Windows of more than a day have none, as the laboratory's have none (docs/judging.md 9.2).
+    """
+    rule, date_of_day = judge.rule, date.fromisoformat(day.date)
+    if isinstance(judge, WindowRule):
+        said = judge.of_day(day)
+        if said is not None:
+            verdict, value, limit = said
+            days.close(rule, date_of_day, value=value, limit=limit, exceeds=verdict is Verdict.EXCEEDED)
+        return
     extreme = day.sums.maximum if rule.comparison.startswith(">") else day.sums.minimum
     limit = getattr(judge, "limit", None)
     value = None if extreme is None else rule.to_unit(extreme)
-    days.close(rule, date.fromisoformat(day.date), extreme=value, limit=limit)
+    days.close(rule, date_of_day, value=value, limit=limit)

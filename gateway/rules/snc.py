@@ -164,8 +164,8 @@ def worksheet(rule: Rule, origin: Origin, measurements: Iterable[Measurement], q
 class SensorDays:
     """One measurement per rule, channel and discharge day: the day exceeds if any proven exceedance touched it.
 
-    `hear` takes the findings of sensor rules as they come, `close` each local day as it ends. A day that a finding
-    touches after its close is exceeding all the same. The last 400 days are kept.
+    `hear` takes the findings of rules on single values as they come, `close` each local day as it ends. A day that a
+    finding touches after its close is exceeding all the same. The last 400 days are kept.
     """
 
     def __init__(self, zone: tzinfo) -> None:
@@ -174,7 +174,7 @@ class SensorDays:
         self._closed: dict[str, dict[date, bool]] = {}  # discharge days, and whether their extreme reaches the TRC
 
     def hear(self, finding: Finding) -> None:
-        """Mark the local days of a proven exceedance, from its first to its last exceeding sample."""
+        """Mark the local days of a proven run, from its first to its last exceeding sample."""
         raised = finding.event is FindingEvent.RAISED and finding.verdict is Verdict.EXCEEDED
         broken = finding.event is FindingEvent.INTERRUPTED and finding.verdict is Verdict.EXCEEDED
         if not (raised or broken or finding.event is FindingEvent.CLEARED):
@@ -186,14 +186,17 @@ class SensorDays:
             marked.add(day)
             day += timedelta(days=1)
 
-    def close(self, rule: Rule, day: date, *, extreme: float | None, limit: float | None) -> None:
-        """A local day with discharge is over. `extreme` is its greatest valid value, `limit` the threshold in force.
+    def close(self, rule: Rule, day: date, *, value: float | None, limit: float | None, exceeds: bool = False) -> None:
+        """A local day with discharge is over. `value` is what the criterion is met by, `limit` the threshold in force.
 
-        Both in `rule.unit`; call it for discharge days only, once per rule and channel.
+        Both in `rule.unit`. `exceeds` says that the day exceeds whatever was heard of it. Call it for discharge days
+        only, once per rule and channel.
         """
-        technical = extreme is not None and limit is not None
-        reaches = technical and beyond_trc(exact(extreme or 0.0), limit or 0.0, rule.comparison, rule.trc)
+        technical = value is not None and limit is not None
+        reaches = technical and beyond_trc(exact(value or 0.0), limit or 0.0, rule.comparison, rule.trc)
         key = f"{rule.id}|{rule.channel}"
+        if exceeds:
+            self._exceeding.setdefault(key, set()).add(day)
         days = self._closed.setdefault(key, {})
         days[day] = reaches
         oldest = max(days) - timedelta(days=_KEPT_DAYS)

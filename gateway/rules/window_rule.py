@@ -23,6 +23,7 @@ from gateway.site import Channel, Rule
 __all__ = ["Judged", "WindowRule"]
 
 _COMPARE = {">": gt, ">=": ge, "<": lt, "<=": le}
+_DAILY = ("average", "volume")
 _EVENTS = {
     Verdict.EXCEEDED: FindingEvent.RAISED,
     Verdict.SUSPECTED: FindingEvent.SUSPECTED,
@@ -56,6 +57,7 @@ class WindowRule(ABC):
     committed: store `state` whenever the rule has spoken, and with the ledger's.
     """
 
+    quiet = False
     overlapping = False
     """Whether one window shares days with the next."""
 
@@ -92,6 +94,19 @@ class WindowRule(ABC):
     @abstractmethod
     def window(self, record: DayRecord) -> Judged | None:
         """The window that closes with this local day; None when none does."""
+
+    def of_day(self, record: DayRecord) -> tuple[Verdict, float | None, float | None] | None:
+        """What a closed day comes to by itself: verdict, value and limit. None where a window is more than a day.
+
+        Changes nothing, whenever it is asked.
+        """
+        if self.rule.kind not in _DAILY or (self.rule.window or "day") != "day":
+            return None
+        judged = self.window(record)
+        if judged is None:
+            return None
+        limit, _ = self._terms.ruling(judged.at.utc_us - 1).limit(self.rule.limit)
+        return self._verdict_by(judged, limit), judged.value, limit
 
     def early(self) -> list[Finding]:
         """What can be said before the window closes, at a full minute."""
@@ -165,9 +180,12 @@ class WindowRule(ABC):
 
     def _verdict(self, judged: Judged) -> Verdict:
         self._take_terms(judged.at)
+        return self._verdict_by(judged, self.limit)
+
+    def _verdict_by(self, judged: Judged, limit: float | None) -> Verdict:
         if judged.value is None and not judged.provisional:
             return Verdict.NO_DISCHARGE
-        exceeds = self.beyond(judged.value)
+        exceeds = judged.value is not None and limit is not None and self._exceeds(judged.value, limit)
         if judged.provisional and not (exceeds and judged.certain):
             return Verdict.SUSPECTED if exceeds else Verdict.NOT_EVALUABLE
         return Verdict.EXCEEDED if exceeds else Verdict.COMPLIANT

@@ -142,9 +142,9 @@ def test_sensor_days() -> None:
     days.hear(told(of, FindingEvent.SUSPECTED, local(0, 9), hour_us, Verdict.SUSPECTED))
     days.hear(told(of, FindingEvent.PREALARM, local(0, 9), hour_us, Verdict.SUSPECTED))
     for day in (0, 1):
-        days.close(of, date(2026, 1, 5 + day), extreme=61.0, limit=50.0)
+        days.close(of, date(2026, 1, 5 + day), value=61.0, limit=50.0)
     days.hear(told(of, FindingEvent.CLEARED, local(1, 23), 2 * hour_us, Verdict.COMPLIANT))
-    days.close(of, date(2026, 1, 7), extreme=59.0, limit=50.0)
+    days.close(of, date(2026, 1, 7), value=59.0, limit=50.0)
     counted = [(m.day.day, m.exceeds, m.technical) for m in days.measurements(of)]
     assert counted == [(5, False, False), (6, True, True), (7, True, False)]
     assert {m.origin for m in days.measurements(of)} == {Origin.SENSOR_DAYS}
@@ -157,7 +157,7 @@ def test_sensor_days_of_ph_have_no_criterion() -> None:
     """A day on which pH was proven too low exceeds, and reaches no technical criterion."""
     days, of = SensorDays(ZONE), limit()
     days.hear(told(of, FindingEvent.INTERRUPTED, local(0, 9), 1, Verdict.EXCEEDED))
-    days.close(of, date(2026, 1, 5), extreme=2.0, limit=5.5)
+    days.close(of, date(2026, 1, 5), value=2.0, limit=5.5)
     assert [(m.exceeds, m.technical) for m in days.measurements(of)] == [(True, False)]
 
 
@@ -166,6 +166,6 @@ def test_sensor_days_are_kept_for_little_more_than_a_year() -> None:
     days, of = SensorDays(ZONE), limit()
     for day in range(1100):
         days.hear(told(of, FindingEvent.RAISED, local(day, 9), 1, Verdict.EXCEEDED))
-        days.close(of, date(2026, 1, 5) + timedelta(days=day), extreme=5.0, limit=5.5)
+        days.close(of, date(2026, 1, 5) + timedelta(days=day), value=5.0, limit=5.5)
     assert len(days.measurements(of)) == 401
     assert len(days.state()["exceeding"]["lv-ph-low|ph"]) == 401
