@@ -105,7 +105,7 @@ async def _baselines(gateway: Gateway, command: Command) -> dict[str, Any]:
     signed = baseline_command.Signed(command.actor, command.via, command.id, now)
     step = baseline_command.carry_out(pipeline.accounts, command.args, signed, pipeline.settled)
     if step.notes:
-        await gateway.record(pipeline.baseline_step(step, now))
+        await gateway.record(Outcome(notes=step.notes, state=step.state, urgent=True))
     return step.answer
 
 

@@ -11,7 +11,6 @@ from zoneinfo import ZoneInfo
 
 from gateway.alarms.engine import AlarmEngine, EngineStep
 from gateway.alarms.memory import from_json
-from gateway.baseline_command import BaselineStep
 from gateway.lab_command import LabStep
 from gateway.model import (
     AlarmEdge,
@@ -26,6 +25,7 @@ from gateway.model import (
     Severity,
 )
 from gateway.rules.accounts import Accounts, baseline_key
+from gateway.rules.excursion import MonthlyExcursionRule
 from gateway.rules.judge import Judge
 from gateway.rules.judges import hashes_of, judges_of
 from gateway.rules.laboratory import Laboratory
@@ -152,13 +152,6 @@ class Pipeline:
         step.state.update(lab.state)
         return self._close(step, now)
 
-    def baseline_step(self, baseline: BaselineStep, now: Instant) -> Outcome:
-        """The Outcome of an action on the baselines: what was approved, by whom, and the state that remembers it."""
-        step = Step()
-        step.notes.extend(baseline.notes)
-        step.state.update(baseline.state)
-        return self._close(step, now)
-
     def snapshot(self) -> dict[str, Any]:
         """The long memory by durable key: windows, baselines and days of violation, as of the last reading."""
         state = self.accounts.state()
@@ -177,7 +170,11 @@ class Pipeline:
             self.interlock.hear(reading)
         settled = self.interlock.discharging(reading.channel, reading.at.mono_us)
         discharging = not channel.is_witness or settled is not False
-        self.accounts.take(reading, evidence(reading), discharging=discharging)
+        weight = evidence(reading)
+        self.accounts.take(reading, weight, discharging=discharging)
+        for rule in channel.rules:
+            if isinstance(rule, MonthlyExcursionRule):  # it keeps a ledger of its own
+                rule.judge(reading, weight, discharging=discharging)
 
     def restore(self, state: Mapping[str, Any], resume: Resume) -> Outcome:
         """Bring runs and alarms back after a restart; call once, before the first sample."""
@@ -187,9 +184,12 @@ class Pipeline:
                 step.notes.append(Note("rebaselined", resume.now, change))
                 key = baseline_key(change["channel"])
                 step.state[key] = self.accounts.baselines[change["channel"]].state()
+        except (LookupError, TypeError, ValueError) as error:
+            step.notes.append(_unreadable("accounts", error, resume))
+        try:
             self.laboratory.restore(state)
         except (LookupError, TypeError, ValueError) as error:
-            step.notes.append(_unreadable("accounts and laboratory", error, resume))
+            step.notes.append(_unreadable("laboratory", error, resume))
         by_key = {_state_key(rule.rule.alarm): rule for rule in self.rules}
         for key, value in state.items():
             if key.startswith("rule:"):
@@ -198,7 +198,8 @@ class Pipeline:
                     step.notes.append(Note("run_dropped", resume.now, {"state": key, "why": "the rule is gone"}))
                     step.state[key] = None
                     continue
-                self._stored.add(rule.rule.alarm)
+                if isinstance(rule, ExceedanceRule):
+                    self._stored.add(rule.rule.alarm)
                 try:
                     step.findings.extend(rule.restore(value, resume))
                 except (LookupError, TypeError, ValueError) as error:
@@ -206,6 +207,8 @@ class Pipeline:
                         rule.forget(resume)
                     step.notes.append(_unreadable(key, error, resume))
                     step.state[key] = None
+                if rule.active:
+                    self._stored.add(rule.rule.alarm)
         alarms = {}
         for key, value in state.items():
             if key.startswith("alarm:"):
@@ -237,7 +240,7 @@ class Pipeline:
     @property
     def watching(self) -> bool:
         """Whether any rule has a run under way: every poll is then committed (decision 0003)."""
-        return any(rule.active for rule in self.rules)
+        return bool(self._stored)
 
     def _take(self, channel: _Channel, sample: Sample, step: Step) -> None:
         mono_us = sample.at.mono_us
@@ -261,7 +264,8 @@ class Pipeline:
         for rule in channel.rules:
             if findings := rule.judge(reading, weight, discharging=discharging):
                 self._find(findings, step)
-            self._ask(rule, step)
+            if not rule.quiet or self._standing:  # a deadband may hang on the margin
+                self._ask(rule, step)
         for flow_from in channel.derived:
             self._take(self._channels[flow_from.channel], flow_from(reading), step)
 
@@ -280,9 +284,10 @@ class Pipeline:
         if rule.active:
             step.state[_state_key(alarm)] = rule.state()
             self._stored.add(alarm)
-        elif alarm in self._stored and isinstance(rule, ExceedanceRule):
-            step.state[_state_key(alarm)] = None
+        elif alarm in self._stored:
             self._stored.discard(alarm)
+            if isinstance(rule, ExceedanceRule):
+                step.state[_state_key(alarm)] = None
         stance = rule.stance
         if self._told.get(alarm) is stance and not (stance is Stance.WITHIN and alarm in self._standing):
             return
@@ -300,6 +305,9 @@ class Pipeline:
         self._watch_clock(now, step)
         if now.mono_us >= self.accounts.next_minute_us:
             self._close_days(now, step)
+        if now.mono_us <= self._next_us:
+            return
+        self._next_us = self._earliest_us(now)  # what was heard since may have moved every deadline
         if now.mono_us <= self._next_us:
             return
         for rule in self.rules:
@@ -346,6 +354,12 @@ class Pipeline:
             body = {"step_us": moved_us, "from_utc_us": last.utc_us, "to_utc_us": now.utc_us, "synced": now.synced}
             step.notes.append(Note("clock_step", now, body))
 
+    def _earliest_us(self, now: Instant) -> int:
+        """The earliest deadline of any rule or sensor."""
+        candidates = [rule.deadline_us for rule in self.rules]
+        candidates += [channel.sensor.deadline_us for channel in self._channels.values()]
+        return min(candidates, default=now.mono_us)
+
     def _close(self, step: Step, now: Instant) -> Outcome:
         """Let the alarm engine speak, collect the durable state, and say when the next deadline is."""
         if step.conditions:
@@ -357,9 +371,7 @@ class Pipeline:
             step.alarms(self.engine.tick(now))
             deadline_us = self.engine.next_deadline_us()
         if now.mono_us > self._next_us or step.conditions or step.findings:
-            candidates = [rule.deadline_us for rule in self.rules]
-            candidates += [channel.sensor.deadline_us for channel in self._channels.values()]
-            self._next_us = min(candidates, default=now.mono_us)
+            self._next_us = self._earliest_us(now)
         if deadline_us is not None:
             self._next_us = min(self._next_us, deadline_us)
         if step.is_empty:

@@ -190,6 +190,11 @@ class SingleExcursionRule:
         return self._outside.active
 
     @property
+    def quiet(self) -> bool:
+        """As of a slug."""
+        return self._outside.quiet
+
+    @property
     def stance(self) -> Stance:
         """The loudest thing this rule can say now."""
         return self._outside.stance

@@ -28,6 +28,14 @@ class Judge(Protocol):
     channel: str
 
     @property
+    def quiet(self) -> bool:
+        """Whether the latest reading, like the one before it, left nothing under way and the stance as it was.
+
+        Then nobody need ask. False is always allowed.
+        """
+        ...
+
+    @property
     def seconds(self) -> Account:
         """Where the rule's time went."""
         ...

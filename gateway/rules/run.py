@@ -12,16 +12,16 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any
 
-from gateway.model import Condition, Finding, FindingEvent, Instant, Mode, Reading, Resume, Severity, Verdict
+from gateway.model import Condition, Finding, FindingEvent, Instant, Reading, Resume, Severity, Verdict
 from gateway.rules.baseline import Baselines
 from gateway.rules.comparison import Comparison
 from gateway.rules.finding import Record
 from gateway.rules.metering import Meter, Water, weighs
 from gateway.rules.seconds import RuleSeconds
-from gateway.rules.stance import NO_SAMPLE, Heard, Stance, condition_of, of_mode
+from gateway.rules.stance import Heard, Stance, condition_of
 from gateway.rules.threshold import Threshold
 from gateway.rules.track import Run, SuspectedTrack, instant_from, instant_state, moment
-from gateway.signals.qc import DISAGREE, Evidence
+from gateway.signals.qc import Evidence
 from gateway.site import Channel, Rule
 
 __all__ = ["ExceedanceRule", "Stance"]
@@ -60,6 +60,7 @@ class ExceedanceRule(ABC):
         self._said = ""  # why there is no limit, as last said
         self._margin: float | None = None
         self._loudest: Finding | None = None  # the finding behind the present condition
+        self.quiet = False
 
     @abstractmethod
     def proves(self, duration_us: int, count: int) -> bool:
@@ -108,7 +109,13 @@ class ExceedanceRule(ABC):
         `discharging` False turns compliance into no discharge. Returns the findings in order of time.
         """
         at = reading.at
-        findings = self.tick(at) if at.mono_us > self.deadline_us else []
+        heard = self._heard
+        findings: list[Finding] = []
+        idle = self._run is None and self._suspected.since is None
+        # A rule with nothing under way has one deadline, the hold after the latest word: cheap to ask at every sample.
+        if (not idle or at.mono_us > heard.word.mono_us + self.hold_us) and at.mono_us > self.deadline_us:
+            findings = self.tick(at)
+        quiet, self.quiet = heard.telling, False
         if self._moves:
             self._amend(at, findings)
             self._rebase(at, findings)
@@ -118,7 +125,8 @@ class ExceedanceRule(ABC):
             return findings
         number = reading.value
         if evidence == Evidence.VOID or number is None:
-            self._void(reading)
+            if (word := heard.void(reading)) is not None:
+                self.seconds.say(word, at.mono_us)
             return findings
         if number >= self._full_scale and self.threshold.saturates(limit):
             self._cannot_tell(Stance.SATURATED, at)
@@ -129,17 +137,18 @@ class ExceedanceRule(ABC):
         if idle and exceeds:
             self.threshold.look(at)  # an event begins: what stands now is what its findings say
         if evidence == Evidence.VALID:
-            self._heard.value(at)
+            heard.value(at)
             self._margin = limit - value if self._upward else value - limit
             if exceeds:
                 self._exceeding(value, at, findings)
             elif idle:
                 self.seconds.say(Verdict.COMPLIANT if discharging else Verdict.NO_DISCHARGE, at.mono_us)
+                self.quiet = quiet and not findings
                 return findings
             else:
                 self._within(value, at, findings, discharging=discharging)
         else:
-            self._heard.unusable(reading, "doubtful")
+            heard.unusable(reading, "doubtful")
             if exceeds and self._run is None:
                 self.seconds.doubtful(at.mono_us)
         if exceeds or self.active:
@@ -218,16 +227,6 @@ class ExceedanceRule(ABC):
         """From this sample on nobody can tell, until the next word."""
         self._heard.nothing(stance, because)
         self.seconds.say(_NE, at.mono_us)
-
-    def _void(self, reading: Reading) -> None:
-        """A reading that says nothing about the limit; a dry probe or a technician at work says so for the account."""
-        if reading.mode is not Mode.RUN:
-            self._cannot_tell(of_mode(reading.mode), reading.at)
-        elif reading.dry and DISAGREE not in reading.tests:
-            self._heard.dry(reading.at)
-            self.seconds.say(Verdict.NO_DISCHARGE, reading.at.mono_us)
-        else:
-            self._heard.unusable(reading, NO_SAMPLE)
 
     def _exceeding(self, value: float, at: Instant, findings: list[Finding]) -> None:
         run, meter = self._run, self._record.meter

@@ -2,9 +2,10 @@
 
 from enum import Enum
 
-from gateway.model import Condition, Finding, Instant, Mode, Reading, Severity
+from gateway.model import Condition, Finding, Instant, Mode, Reading, Severity, Verdict
+from gateway.signals.qc import DISAGREE
 
-__all__ = ["NEVER_US", "NO_SAMPLE", "Heard", "Stance", "condition_of", "of_mode"]
+__all__ = ["NEVER_US", "NO_SAMPLE", "Heard", "Stance", "condition_of"]
 
 NEVER_US = 1 << 62
 NO_SAMPLE = "no sample"
@@ -29,7 +30,7 @@ class Stance(Enum):
     DRY = "dry"  # no discharge
 
 
-def of_mode(mode: Mode) -> Stance:
+def _of_mode(mode: Mode) -> Stance:
     """Why a channel that is not in run mode is not judged."""
     return Stance.CALIBRATING if mode is Mode.CALIBRATION else Stance.MAINTENANCE
 
@@ -54,11 +55,18 @@ class Heard:
         self.telling = True
         self.because = NO_SAMPLE
 
-    def dry(self, at: Instant) -> None:
-        """A probe that is not in the discharge."""
-        self.word = at
-        self.silent = False
-        self.nothing(Stance.DRY, "dry, no discharge")
+    def void(self, reading: Reading) -> Verdict | None:
+        """A reading that says nothing about the limit; a technician at work or a dry probe says so for the account."""
+        if reading.mode is not Mode.RUN:
+            self.nothing(_of_mode(reading.mode))
+            return Verdict.NOT_EVALUABLE
+        if reading.dry and DISAGREE not in reading.tests:
+            self.word = reading.at
+            self.silent = False
+            self.nothing(Stance.DRY, "dry, no discharge")
+            return Verdict.NO_DISCHARGE
+        self.unusable(reading, NO_SAMPLE)
+        return None
 
     def unusable(self, reading: Reading, otherwise: str) -> None:
         """A sample that is no word: what was last heard holds on."""

@@ -2,6 +2,7 @@
 
 import asyncio
 import shutil
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -9,10 +10,29 @@ import pytest
 
 from gateway.app import GatewayApp
 from gateway.clock import ScaledClock
+from gateway.config import load
 from gateway.model import Instant, Sample
-from tests.unit.test_app import site
+from gateway.site import Site
+from tests.unit.test_app import EXAMPLE
+from tests.unit.test_app import site as plain_site
 
 S = 1_000_000
+ON = "enabled = true\n"
+
+
+def site(folder: Path) -> Site:
+    """Little Valley with the federal minutes outside pH 7.1 to 9 counted, which a plain site leaves off."""
+    folder.mkdir(exist_ok=True)
+    path = folder / "site.toml"
+    text = EXAMPLE.read_text(encoding="utf-8").replace('["little-valley"]', '["little-valley", "us-federal"]')
+    path.write_text(
+        text + f'\n[rules."us-ph-excursion-total"]\n{ON}inside = ["7.1 pH", "9 pH"]\n'
+        f'[rules."us-ph-excursion-single"]\n{ON}',
+        encoding="utf-8",
+    )
+    counted = load(path, for_replay=True)
+    assert any(rule.kind == "excursion" for rule in counted.rules)
+    return replace(plain_site(folder), rules=counted.rules, alarms=counted.alarms)
 
 
 def feed(app: GatewayApp, minutes: range) -> None:
@@ -60,10 +80,10 @@ def test_a_killed_gateway_rebuilds_its_windows_to_the_bit(more: int, tmp_path: P
         await app.quiesce()
         (tmp_path / "two").mkdir()
         shutil.copytree(tmp_path / "one" / "state", tmp_path / "two" / "state", ignore=shutil.ignore_patterns("*.sock"))
-        expected = app.pipeline.accounts.state()
+        expected = app.pipeline.snapshot()
         await stopped(running)
         again, running = await started(tmp_path / "two", clock)
-        rebuilt = again.pipeline.accounts.state()
+        rebuilt = again.pipeline.snapshot()
         await stopped(running)
         return expected, rebuilt
 

@@ -12,6 +12,7 @@ from gateway.pipeline import Pipeline
 from gateway.shipped import shipped
 from gateway.site import Site
 from gateway.store.opening import Recovered
+from tests.support.lab_site import result
 
 S = 1_000_000
 UTC_US = 1_700_000_000_000_000
@@ -103,3 +104,16 @@ def test_a_probe_that_died_in_an_exceedance_does_not_ask_for_commits_for_ever(si
     outcomes = feed(pipeline, "level", start, range(15, 900, 15), 0.1)
     assert not pipeline.watching
     assert any(outcome.state.get(f"rule:{SLUG}", 0) is None for outcome in outcomes)
+
+
+def test_accounts_that_cannot_be_read_leave_the_laboratory_as_it_was(site: Site) -> None:
+    """Each is brought back by itself: a baseline of an older kind costs no laboratory result."""
+    now = Instant(1_790_000_000_000_000, 0)
+    before = Pipeline(site, now)
+    before.laboratory.add_all([result(1.0)], now)
+    state = {"account:baselines:flow": {"older": True}, **before.laboratory.changes()}
+    after = Pipeline(site, now)
+    notes = after.restore(state, Resume(now, 0)).notes
+    assert [note.body["state"] for note in notes if note.kind == "state_unreadable"] == ["accounts"]
+    assert after.laboratory.results == before.laboratory.results
+    assert len(after.laboratory.results) == 1
