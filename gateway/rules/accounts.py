@@ -22,6 +22,7 @@ from gateway.site import Rule, Site
 __all__ = ["Accounts", "baseline_key"]
 
 _NEVER_US = 1 << 62
+_EXCEEDS = {Verdict.EXCEEDED: True, Verdict.COMPLIANT: False}  # else nobody could judge the day
 _SINGLE_VALUES = ("limit", "slug")
 _DAY = timedelta(days=1)
 
@@ -191,16 +192,18 @@ def _flow_channel(site: Site) -> str:
 def _count_day(days: SensorDays, judge: Judge, day: DayRecord) -> None:
     """One sensor-day of one rule: its worst valid value, in the rule's unit; over a window, what the window came to.
 
-    Windows of more than a day have none, as the laboratory's have none (docs/judging.md 9.2).
+    Windows of more than a day have none, as the laboratory's have none. A day without a limit, or of which less than
+    `rule.coverage` of the discharging time was valid, complies with nothing (docs/judging.md 5.3, 9.2).
     """
     rule, date_of_day = judge.rule, date.fromisoformat(day.date)
     if isinstance(judge, WindowRule):
         said = judge.of_day(day)
         if said is not None:
             verdict, value, limit = said
-            days.close(rule, date_of_day, value=value, limit=limit, exceeds=verdict is Verdict.EXCEEDED)
+            days.close(rule, date_of_day, value=value, limit=limit, exceeds=_EXCEEDS.get(verdict))
         return
     extreme = day.sums.maximum if rule.comparison.startswith(">") else day.sums.minimum
-    limit = getattr(judge, "limit", None)
+    limit = getattr(judge, "limit", rule.limit)
     value = None if extreme is None else rule.to_unit(extreme)
-    days.close(rule, date_of_day, value=value, limit=limit)
+    heard = value is not None and day.sums.valid_us >= rule.coverage * day.sums.discharging_us
+    days.close(rule, date_of_day, value=value, limit=limit, exceeds=False if heard and limit is not None else None)

@@ -36,7 +36,8 @@ class Origin(StrEnum):
 class Measurement:
     """One measurement of one rule on one local day: whether it exceeds, and whether it reaches limit x TRC.
 
-    None is "cannot tell" (a detection limit above the limit): it counts neither as a measurement nor as compliance.
+    None is "cannot tell" (a detection limit above the limit, a day that was hardly heard): it counts neither as a
+    measurement nor as compliance.
     """
 
     day: date
@@ -171,7 +172,8 @@ class SensorDays:
     def __init__(self, zone: tzinfo) -> None:
         self._zone = zone
         self._exceeding: dict[str, set[date]] = {}
-        self._closed: dict[str, dict[date, bool]] = {}  # discharge days, and whether their extreme reaches the TRC
+        self._closed: dict[str, dict[date, bool]] = {}  # discharge days, and whether their value reaches the TRC
+        self._undecided: dict[str, set[date]] = {}  # those of them that nobody could judge
 
     def hear(self, finding: Finding) -> None:
         """Mark the local days of a proven run, from its first to its last exceeding sample."""
@@ -186,37 +188,45 @@ class SensorDays:
             marked.add(day)
             day += timedelta(days=1)
 
-    def close(self, rule: Rule, day: date, *, value: float | None, limit: float | None, exceeds: bool = False) -> None:
+    def close(
+        self, rule: Rule, day: date, *, value: float | None, limit: float | None, exceeds: bool | None = False
+    ) -> None:
         """A local day with discharge is over. `value` is what the criterion is met by, `limit` the threshold in force.
 
-        Both in `rule.unit`. `exceeds` says that the day exceeds whatever was heard of it. Call it for discharge days
-        only, once per rule and channel.
+        Both in `rule.unit`. `exceeds` True says that the day exceeds whatever was heard of it, None that nobody could
+        judge it, unless an exceedance was proven. Call it for discharge days only, once per rule and channel.
         """
         technical = value is not None and limit is not None
         reaches = technical and beyond_trc(exact(value or 0.0), limit or 0.0, rule.comparison, rule.trc)
         key = f"{rule.id}|{rule.channel}"
         if exceeds:
             self._exceeding.setdefault(key, set()).add(day)
+        elif exceeds is None:
+            self._undecided.setdefault(key, set()).add(day)
         days = self._closed.setdefault(key, {})
         days[day] = reaches
         oldest = max(days) - timedelta(days=_KEPT_DAYS)
         for past in [past for past in days if past < oldest]:
             del days[past]
-        self._exceeding[key] = {past for past in self._exceeding.get(key, ()) if past >= oldest}
+        for marks in (self._exceeding, self._undecided):
+            marks[key] = {past for past in marks.get(key, ()) if past >= oldest}
 
     def measurements(self, rule: Rule) -> tuple[Measurement, ...]:
         """One per closed discharge day, oldest first. The criterion counts only on a day that exceeds."""
         key = f"{rule.id}|{rule.channel}"
         marked = self._exceeding.get(key, set())
-        return tuple(
-            Measurement(day, Origin.SENSOR_DAYS, day in marked, reaches and day in marked)
-            for day, reaches in sorted(self._closed.get(key, {}).items())
-        )
+        undecided = self._undecided.get(key, set()) - marked
+        measurements = []
+        for day, reaches in sorted(self._closed.get(key, {}).items()):
+            exceeds = None if day in undecided else day in marked
+            measurements.append(Measurement(day, Origin.SENSOR_DAYS, exceeds, exceeds and reaches))
+        return tuple(measurements)
 
     def state(self) -> dict[str, Any]:
         """JSON-able."""
         return {
-            "exceeding": {key: sorted(d.isoformat() for d in days) for key, days in sorted(self._exceeding.items())},
+            "exceeding": _days_state(self._exceeding),
+            "undecided": _days_state(self._undecided),
             "closed": {
                 key: {day.isoformat(): reaches for day, reaches in sorted(days.items())}
                 for key, days in sorted(self._closed.items())
@@ -224,9 +234,18 @@ class SensorDays:
         }
 
     def restore(self, state: Mapping[str, Any]) -> None:
-        """Bring the days back, instead of what is there."""
-        self._exceeding = {key: {date.fromisoformat(d) for d in days} for key, days in state["exceeding"].items()}
+        """Bring the days back, instead of what is there. An older release left no day undecided."""
+        self._exceeding = _days_from(state["exceeding"])
+        self._undecided = _days_from(state.get("undecided", {}))
         self._closed = {
             key: {date.fromisoformat(day): bool(reaches) for day, reaches in days.items()}
             for key, days in state["closed"].items()
         }
+
+
+def _days_state(marks: Mapping[str, set[date]]) -> dict[str, list[str]]:
+    return {key: sorted(day.isoformat() for day in days) for key, days in sorted(marks.items())}
+
+
+def _days_from(state: Mapping[str, Iterable[str]]) -> dict[str, set[date]]:
+    return {key: {date.fromisoformat(day) for day in days} for key, days in state.items()}

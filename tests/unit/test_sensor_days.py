@@ -1,5 +1,6 @@
 """What one local day of a sensor rule comes to: exceeding, complying, no measurement at all (docs/judging.md 9.2)."""
 
+import json
 from collections.abc import Sequence
 from dataclasses import replace
 from datetime import date
@@ -8,7 +9,7 @@ import pytest
 
 from gateway.model import Instant, Sample, Severity
 from gateway.pipeline import Pipeline
-from gateway.rules.snc import Measurement
+from gateway.rules.snc import Measurement, Origin, worksheet
 from gateway.site import AlarmPolicy, Channel, Rule, Term
 from tests.support import bench_site
 from tests.support.ledger_feed import rule
@@ -100,3 +101,41 @@ def test_sensor_days_of_an_average_survive_a_restart() -> None:
     again = played(CHLORINE, chlorine=[10.0])
     again.accounts.sensor_days.restore(pipeline.accounts.sensor_days.state())
     assert counted(again, CHLORINE) == [(0, False, False), (1, True, True)]
+
+
+def thin(value: float) -> list[float | None]:
+    """A day with words for its first 16 hours; the hold of two hours makes them 17, and 18 are the 75 % of a day."""
+    return [value] * 16 + [None] * 8
+
+
+def test_a_day_of_an_average_that_nobody_could_judge_is_no_measurement() -> None:
+    """Seventeen hours of 24 are 70.8 %: such a day neither exceeds nor complies, and dilutes nothing."""
+    pipeline = played(CHLORINE, chlorine=thin(55) + days(55) + thin(10) + days(10))
+    assert counted(pipeline, CHLORINE) == [(0, None, None), (1, True, False), (2, None, None), (3, False, False)]
+    sheet = worksheet(CHLORINE, Origin.SENSOR_DAYS, measured(pipeline, CHLORINE), date(2026, 12, 31))
+    assert (sheet.n, sheet.exceeding, sheet.undecided) == (2, 1, 2)
+
+
+def test_a_day_of_single_values_that_was_hardly_heard_is_no_measurement() -> None:
+    """Below 75 % of the discharging time a day proves no compliance; an exceedance on it is proven all the same."""
+    low = [7.0, 5.0, 5.0, 5.0, *[7.0] * 12, *[None] * 8]
+    pipeline = played(PH_LOW, ph=thin(7) + days(7) + low)
+    assert counted(pipeline, PH_LOW) == [(0, None, None), (1, False, False), (2, True, False)]
+
+
+def test_days_without_a_baseline_are_no_measurements() -> None:
+    """A slug rule that had nothing to compare with said nothing of the day."""
+    of = bench_site.slug(baseline=None)
+    assert counted(played(of, flow=days(10, 10)), of) == [(0, None, None), (1, None, None)]
+
+
+def test_days_nobody_could_judge_survive_a_restart() -> None:
+    """What is stored and brought back leaves the same days open; a state of an older release has none."""
+    pipeline = played(CHLORINE, chlorine=thin(10) + days(10))
+    state = json.loads(json.dumps(pipeline.accounts.sensor_days.state()))
+    again = played(CHLORINE, chlorine=[10.0])
+    again.accounts.sensor_days.restore(state)
+    assert counted(again, CHLORINE) == [(0, None, None), (1, False, False)]
+    del state["undecided"]
+    again.accounts.sensor_days.restore(state)
+    assert counted(again, CHLORINE) == [(0, False, False), (1, False, False)]
