@@ -16,6 +16,7 @@ from gateway.rules.judge import Judge
 from gateway.rules.ledger import DayRecord, Ledger
 from gateway.rules.notice import is_review
 from gateway.rules.snc import Measurement, Origin, SensorDays, quarter_ends, worksheet
+from gateway.rules.terms import Terms
 from gateway.rules.window_rule import WindowRule
 from gateway.site import Rule, Site
 
@@ -193,9 +194,12 @@ def _count_day(days: SensorDays, judge: Judge, day: DayRecord) -> None:
     """One sensor-day of one rule: its worst valid value, in the rule's unit; over a window, what the window came to.
 
     Windows of more than a day have none, as the laboratory's have none. A day without a limit, or of which less than
-    `rule.coverage` of the discharging time was valid, complies with nothing (docs/judging.md 5.3, 9.2).
+    `rule.coverage` of the discharging time was valid, complies with nothing (docs/judging.md 5.3, 9.2). A day on which
+    a term suspended the rule is none: there was nothing to exceed (8.1).
     """
     rule, date_of_day = judge.rule, date.fromisoformat(day.date)
+    if Terms(rule).ruling(day.end.utc_us - 1).suspended:
+        return
     if isinstance(judge, WindowRule):
         said = judge.of_day(day)
         if said is not None:

@@ -107,11 +107,12 @@ def due(finding: Finding, rule: Rule | None = None, aware_utc_us: int | None = N
 
     `rule` says whether it is a slug, a federal prohibition or a mere review trigger; without it only the general
     clocks run. The moment of becoming aware is the finding's own (`finding.at`) unless given. A window that exceeded
-    before and exceeds again after a correction or another result starts no second clock.
+    before and exceeds again after a correction or another result starts no second clock. Under a waiver or agreement
+    that suspends the rule nothing is violated and nothing is due (docs/judging.md 8.1).
     """
     if finding.event is not FindingEvent.RAISED or finding.verdict is not Verdict.EXCEEDED:
         return ()
-    if rule is not None and is_review(rule):
+    if finding.context.get("suspended") or (rule is not None and is_review(rule)):
         return ()
     was = finding.context.get("was")
     if was is not None and was["verdict"] == Verdict.EXCEEDED.value:

@@ -176,10 +176,10 @@ class SensorDays:
         self._undecided: dict[str, set[date]] = {}  # those of them that nobody could judge
 
     def hear(self, finding: Finding) -> None:
-        """Mark the local days of a proven run, from its first to its last exceeding sample."""
+        """Mark the days of a proven run, from its first to its last exceeding sample; none of a suspended rule."""
         raised = finding.event is FindingEvent.RAISED and finding.verdict is Verdict.EXCEEDED
         broken = finding.event is FindingEvent.INTERRUPTED and finding.verdict is Verdict.EXCEEDED
-        if not (raised or broken or finding.event is FindingEvent.CLEARED):
+        if finding.context.get("suspended") or not (raised or broken or finding.event is FindingEvent.CLEARED):
             return
         since_us = finding.since.utc_us
         day, last = local_date(since_us, self._zone), local_date(since_us + finding.duration_us, self._zone)

@@ -2,7 +2,8 @@
 
 An exceedance stands until a later window complies; a provisional window (thin coverage, too few days) neither raises
 nor clears one: it is suspected above the limit and not evaluable otherwise. A window without discharge says nothing.
-Windows that do not overlap (days, months) are each raised; of overlapping ones only the first that exceeds.
+Windows that do not overlap (days, months) are each raised; of overlapping ones only the first that exceeds, and the
+first under which a suspension of the rule has begun or ended.
 """
 
 from abc import ABC, abstractmethod
@@ -216,7 +217,8 @@ class WindowRule(ABC):
         else:
             self._why, self._because = Stance.COVERAGE, judged.provisional
         self._within = False
-        if before is None or not self.overlapping:
+        again = before is not None and bool(before.context.get("suspended")) is not self._suspended
+        if before is None or again or not self.overlapping:
             findings.append(finding)
 
     def _comply(self, judged: Judged, findings: list[Finding]) -> None:

@@ -355,6 +355,19 @@ def test_overlapping_windows_are_raised_once_and_cleared_once() -> None:
     ]
 
 
+def test_a_standing_average_is_raised_anew_when_its_suspension_ends_or_begins() -> None:
+    """Thirty days at 120 against 100, waived for the window of 30 January and again from that of 2 February on."""
+    until, again = DayBook("2026-01-31").now.utc_us, DayBook("2026-02-02").now.utc_us
+    terms = tuple(Term("waiver", since, end, None, "W-1", "S") for since, end in [(0, until), (again, None)])
+    book, _, ask = many("30-day", terms=terms)
+    for _ in range(34):
+        book.add(120)
+    raised = [f for f in ask() if f.event.value == "raised"]
+    assert [(f.context["to"], "suspended" in f.context) for f in raised] == [
+        ("2026-01-30", True), ("2026-01-31", False), ("2026-02-02", True),
+    ]  # fmt: skip
+
+
 def test_a_day_whose_flow_nobody_knows_weighs_like_the_others() -> None:
     """29 days of 1,000 gal at 90 and one without a flow at 390: the mean is 100, flagged by time."""
     book, _, ask = many("30-day", comparison=">=")

@@ -6,6 +6,7 @@ import pytest
 
 from gateway.model import Finding, FindingEvent, Instant, Verdict
 from gateway.rules.notice import NEW_YORK_OVERFLOW, due, run
+from gateway.site import Rule, Term
 from tests.support.bench_site import at, limit, slug
 from tests.support.lab_site import laboratory, now, result, review, rule, toxic
 
@@ -51,6 +52,26 @@ QUIET = [
     (FindingEvent.INTERRUPTED, Verdict.EXCEEDED),
     (FindingEvent.NOT_EVALUABLE, Verdict.NOT_EVALUABLE),
 ]
+
+
+@pytest.mark.parametrize("of", [limit(), slug(), rule()], ids=lambda of: of.id)
+def test_a_suspended_exceedance_starts_no_clock(of: Rule) -> None:
+    """Where a waiver or agreement suspends the rule the finding stays, and nobody owes a notice."""
+    assert due(replace(finding(), source="waiver: W-1", context={"suspended": True}), of) == ()
+
+
+@pytest.mark.parametrize("of", [limit(), slug()], ids=lambda of: of.id)
+def test_an_exceedance_of_a_waivers_own_limit_starts_the_clocks(of: Rule) -> None:
+    """A waiver that names another limit moves the line; beyond it everything is due as ever."""
+    replaced = replace(finding(), source="waiver: W-1", context={"ordinance_limit": 5.5})
+    assert [n.kind for n in due(replaced, of)] == [n.kind for n in due(finding(), of)]
+
+
+def test_a_suspended_laboratory_result_starts_no_clock() -> None:
+    """Copper above its limit while an agreement suspends the rule: found, and no clock."""
+    of = rule(terms=(Term("agreement", 0, None, None, "A-1", "Village Board"),))
+    (found,) = laboratory(of).add(result(1.7), now())
+    assert (found.verdict, due(found, of)) == (Verdict.EXCEEDED, ())
 
 
 @pytest.mark.parametrize(("event", "verdict"), QUIET)

@@ -1,13 +1,13 @@
 """What one local day of a sensor rule comes to: exceeding, complying, no measurement at all (docs/judging.md 9.2)."""
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from datetime import date
 
 import pytest
 
-from gateway.model import Instant, Sample, Severity
+from gateway.model import Instant, Outcome, Sample, Severity
 from gateway.pipeline import Pipeline
 from gateway.rules.snc import Measurement, Origin, worksheet
 from gateway.site import AlarmPolicy, Channel, Rule, Term
@@ -36,17 +36,27 @@ def days(*values: float) -> list[float | None]:
 
 def played(*rules: Rule, **series: Hours) -> Pipeline:
     """A site with these rules that lived through hourly values from a local midnight on."""
+    return _lived(rules, series)[0]
+
+
+def lived(*rules: Rule, **series: Hours) -> list[Outcome]:
+    """The same, and what came of it."""
+    return _lived(rules, series)[1]
+
+
+def _lived(rules: Sequence[Rule], series: Mapping[str, Hours]) -> tuple[Pipeline, list[Outcome]]:
     names = [one.alarm for one in rules] + [f"sensor-{name}" for name in CHANNELS]
     alarms = {name: AlarmPolicy(name, Severity.WARNING) for name in names}
     site = replace(small_site(), channels=CHANNELS, rules=rules, baselines={}, alarms=alarms)
     pipeline = Pipeline(site, Instant(MIDNIGHT_US, 0))
+    outcomes = []
     length = max(len(values) for values in series.values())
     for hour in range(length):
         at = Instant(MIDNIGHT_US + hour * HOUR_US, hour * HOUR_US)
         known = {name: values[hour] for name, values in series.items() if hour < len(values)}
-        pipeline.process([Sample(name, at, (), v) for name, v in known.items() if v is not None], at)
-    pipeline.tick(Instant(MIDNIGHT_US + length * HOUR_US + 1, length * HOUR_US + 1))
-    return pipeline
+        outcomes.append(pipeline.process([Sample(name, at, (), v) for name, v in known.items() if v is not None], at))
+    outcomes.append(pipeline.tick(Instant(MIDNIGHT_US + length * HOUR_US + 1, length * HOUR_US + 1)))
+    return pipeline, outcomes
 
 
 def measured(pipeline: Pipeline, of: Rule) -> list[Measurement]:
@@ -139,3 +149,34 @@ def test_days_nobody_could_judge_survive_a_restart() -> None:
     del state["undecided"]
     again.accounts.sensor_days.restore(state)
     assert counted(again, CHLORINE) == [(0, False, False), (1, False, False)]
+
+
+def test_a_suspended_day_is_no_measurement() -> None:
+    """Under a waiver without a limit nothing is exceeded: neither an average, nor a run, nor a day that complied."""
+    of = replace(CHLORINE, terms=(replace(WAIVED, until_utc_us=MIDNIGHT_US + 48 * HOUR_US),))
+    assert counted(played(of, chlorine=days(55, 10, 55, 10)), of) == [(2, True, False), (3, False, False)]
+    ph = replace(PH_LOW, terms=(replace(WAIVED, until_utc_us=MIDNIGHT_US + 24 * HOUR_US),))
+    assert counted(played(ph, ph=days(5, 5, 7)), ph) == [(1, True, False), (2, False, False)]
+
+
+def test_a_waiver_with_a_limit_is_judged_by_that_limit() -> None:
+    """Up to 80 mg/L allowed by agreement: 55 complies, 81 exceeds, 96 is 80 x 1.2."""
+    of = replace(CHLORINE, terms=(replace(WAIVED, kind="agreement", limit=80.0),))
+    counts = [(0, False, False), (1, True, False), (2, True, True)]
+    assert counted(played(of, chlorine=days(55, 81, 96)), of) == counts
+
+
+def test_a_federal_limit_is_not_suspended() -> None:
+    """A waiver does nothing against a federal limit: the day exceeds."""
+    of = replace(PH_LOW, jurisdiction="federal", terms=(WAIVED,))
+    assert counted(played(of, ph=days(5, 7)), of) == [(0, True, False), (1, False, False)]
+
+
+def test_a_suspended_exceedance_starts_no_clock_until_the_waiver_ends() -> None:
+    """Two days above the limit, the first under a waiver: both are findings, only the second starts the clocks."""
+    of = replace(CHLORINE, terms=(replace(WAIVED, until_utc_us=MIDNIGHT_US + 24 * HOUR_US),))
+    outcomes = lived(of, chlorine=days(55, 55))
+    raised = [(f.event.value, "suspended" in f.context) for o in outcomes for f in o.findings if f.event == "raised"]
+    assert raised == [("raised", True), ("raised", False)]
+    clocks = [note.at.utc_us for o in outcomes for note in o.notes if note.kind == "notice_due"]
+    assert clocks == [MIDNIGHT_US + 48 * HOUR_US] * 2
