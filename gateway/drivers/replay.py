@@ -5,7 +5,7 @@ whole file has been read, so a malformed one leaves nothing half-done. No port, 
 """
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, TextIO
@@ -15,6 +15,9 @@ from gateway.errors import InputError
 from gateway.isotime import iso_utc
 from gateway.model import Finding, Instant, Verdict
 from gateway.pipeline import Pipeline
+from gateway.rules.notice import is_review
+from gateway.rules.violation_days import runs_of, violation_days, windows_of
+from gateway.rules.window_rule import WindowRule
 from gateway.signals.seconds import CHANNEL_CLASSES
 from gateway.site import Conversion, Site
 
@@ -35,7 +38,7 @@ def run_replay(
 def replay(site: Site, series: RecordedSeries) -> list[dict[str, Any]]:
     """The events of a recorded series in order of time, the summary last."""
     site = as_recorded(site, series.units)
-    events: list[dict[str, Any]] = []
+    findings: list[Finding] = []
     pipeline: Pipeline | None = None
     first = last = Instant(0, 0)
     rows = samples = 0
@@ -48,11 +51,11 @@ def replay(site: Site, series: RecordedSeries) -> list[dict[str, Any]]:
         samples += len(row.samples)
         if at.mono_us > last.mono_us:
             last = at
-        outcome = pipeline.process(row.samples, at)
-        events.extend([finding_line(finding) for finding in outcome.findings])
+        findings.extend(pipeline.process(row.samples, at).findings)
     if pipeline is None:
         raise InputError(f"{series.path}: no data rows")
-    summary = _summary(pipeline, first, last)
+    events = [finding_line(finding) for finding in findings]
+    summary = {**_summary(pipeline, first, last), "violation_days": _violation_days(pipeline, findings, last)}
     counts = {"rows": rows, "duplicate_stamps": series.duplicates, "backward_steps": series.backward_steps}
     return [*events, {"event": "summary", **_period(first, last), "samples": samples, **counts, **summary}]
 
@@ -119,6 +122,37 @@ def _summary(pipeline: Pipeline, first: Instant, last: Instant) -> dict[str, Any
     return {"open": still_open, "channels": channels, "rules": rules}
 
 
+def _violation_days(pipeline: Pipeline, findings: Iterable[Finding], last: Instant) -> list[dict[str, Any]]:
+    """On how many local days each rule on each channel was violated, and on which; a rule without any is not listed."""
+    by_rule: dict[tuple[str, str], list[Finding]] = {}
+    for finding in findings:
+        by_rule.setdefault((finding.rule, finding.channel), []).append(finding)
+    zone, lines = pipeline.accounts.zone, []
+    for judge in pipeline.rules:
+        mine = by_rule.get((judge.rule.id, judge.channel))
+        if mine is None or is_review(judge.rule):
+            continue
+        if isinstance(judge, WindowRule):
+            events = windows_of(mine, zone, overlapping=judge.overlapping, until_us=last.utc_us)
+        else:
+            run = judge.open_since()
+            events = runs_of(mine, None if run is None else run.since.utc_us + run.duration_us)
+        dates = [day.isoformat() for day in violation_days(events, zone).dates]
+        if dates:
+            lines.append(
+                {
+                    "rule": judge.rule.id,
+                    "clause": judge.rule.clause,
+                    "channel": judge.channel,
+                    "days": len(dates),
+                    "dates": dates[:_DATES_SHOWN],
+                    "left_out": len(dates[_DATES_SHOWN:]),
+                }
+            )
+    return lines
+
+
+_DATES_SHOWN = 31
 _VERDICTS = (Verdict.EXCEEDED, Verdict.SUSPECTED, Verdict.COMPLIANT, Verdict.NO_DISCHARGE, Verdict.NOT_EVALUABLE)
 
 
