@@ -23,7 +23,7 @@ Place = str
 # The windows each kind knows, the usual one first; the others have none.
 WINDOWS: Mapping[str, tuple[str, ...]] = {
     "average": ("day", "30-day", "month"),
-    "volume": ("day",),
+    "volume": ("day", "30-day"),
     "share": ("30-day",),
     "excursion": ("month", "excursion"),
 }
@@ -222,7 +222,7 @@ def _window(fields: Fields, kind: str) -> str:
         if "window" in fields and kind:
             fields.error("window", f"a {kind} rule has no window")
         return ""
-    return fields.choice("window", known, default=known[0] if len(known) == 1 else None)
+    return fields.choice("window", known, default=known[0] if len(known) == 1 or kind == "volume" else None)
 
 
 def _inside(fields: Fields, kind: str, quantities: tuple[str, ...]) -> tuple[Span | None, str]:

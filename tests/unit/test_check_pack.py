@@ -51,6 +51,7 @@ def test_a_pack_as_json() -> None:
     assert {r["rule"]: r["enabled"] for r in told["rules"]} == {
         "us-ph-low": True,
         "us-influent-temperature": True,
+        "us-significant-user": True,
         "us-ph-excursion-total": False,
         "us-ph-excursion-single": False,
     }

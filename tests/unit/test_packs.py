@@ -81,6 +81,8 @@ OTHERS: list[tuple[str, str, str, str, str, tuple[str, ...], float, str, float |
      True, "NOTICE", "town-engineer", "more than 15"),
     ("mb-review-flow-share", "§ 118-39", "share", "30-day", "flow", ("sensor",), 2, "%", None, True, "NOTICE",
      "town-engineer", "greater than 2 % of the town's"),
+    ("us-significant-user", "40 CFR 403.3(v)", "volume", "30-day", "flow", ("sensor",), 25_000, "gal", None, True,
+     "NOTICE", "superintendent", "an average of 25,000 gallons a day or more; a classification"),
     ("us-ph-excursion-total", "40 CFR 401.17", "excursion", "month", "pH", ("sensor",), 7 * 60 + 26, "min", None, False,
      "HIGH", "superintendent", "7 h 26 min in a calendar month"),
     ("us-ph-excursion-single", "40 CFR 401.17", "excursion", "excursion", "pH", ("sensor",), 60, "min", None, False,
@@ -182,7 +184,8 @@ def test_every_other_rule_carries_the_numbers_of_its_clause(row: tuple[Any, ...]
     rule_id, clause, kind, window, quantity, sources, limit, unit, trc, advisory, severity, told, why = row
     rule = next(r for name in names("ordinances") for r in _pack(name).rules if r.id == rule_id)
     assert (rule.clause, rule.kind, rule.window, rule.quantities) == (clause, kind, window, (quantity,)), why
-    assert (rule.comparison, rule.limit, rule.unit, rule.sources) == (">", limit, unit, sources), why
+    comparison = ">=" if "or more" in why else ">"
+    assert (rule.comparison, rule.limit, rule.unit, rule.sources) == (comparison, limit, unit, sources), why
     assert (rule.trc, rule.advisory, rule.severity.name, rule.tell) == (trc, advisory, severity, (told,)), why
     assert rule.enabled is not rule.id.startswith("us-ph-excursion"), "excursions are off unless a permit grants them"
     assert rule.reading
@@ -355,7 +358,7 @@ def test_dates_gate_only_when_a_day_is_given() -> None:
     text = (
         shipped("ordinances", "us-federal")
         .read_text(encoding="utf-8")
-        .replace('version = "2"', 'version = "2"\neffective = 2026-07-01')
+        .replace('version = "3"', 'version = "3"\neffective = 2026-07-01')
     )
     pack = parse_pack(tomllib.loads(text), Problems("p", {}))
     channels = {"ph": _channel("ph", "pH", "pH")}
