@@ -5,9 +5,12 @@ from dataclasses import dataclass
 from gateway.site import Channel, Conversion
 from gateway.units import conversion
 
-__all__ = ["Load", "load_of"]
+__all__ = ["LB_PER_MG_L_GAL", "Load", "load_of"]
 
-_TRADE_LB = 8.34e-6  # lb for mg/L in a gallon: 8.34 per MGD as the trade computes it; 8.3454 from the definitions
+LB_PER_MG_L_GAL = 8.34e-6
+"""Pounds for 1 mg/L in a gallon: 8.34 per million gallons, the factor of the trade, which permits and reports are
+written with (8.3454 from the definitions)."""
+
 _L_PER_GAL = 3.785411784  # exact: 231 in3
 
 
@@ -19,7 +22,7 @@ class Load:
 
     def lb(self, value: float, volume_gal: float) -> float:
         """Pounds, with the factor of the trade (reports are written with it)."""
-        return self.to_mg_per_l(value) * volume_gal * _TRADE_LB
+        return self.to_mg_per_l(value) * volume_gal * LB_PER_MG_L_GAL
 
     def kg(self, value: float, volume_gal: float) -> float:
         """Kilograms, exactly: mg/L x L / 1,000,000."""

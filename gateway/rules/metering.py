@@ -3,13 +3,11 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from gateway.rules.load import LB_PER_MG_L_GAL
 from gateway.rules.sums import VALUE_SCALE, VOLUME_SCALE
 from gateway.site import Channel
 
 __all__ = ["Meter", "Water", "weighs"]
-
-# 1 mg/L in 1 US gal is 3.785411784 mg; 1 lb is 0.45359237 kg (definitions; the trade rounds 8.3454 to 8.34).
-_LB_PER_MG_L_GAL = 3.785411784e-6 / 0.45359237
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +64,7 @@ class Water:
             return {}
         record = {"volume_gal": (self.volume - self.begun) / VOLUME_SCALE}
         if meter.weighs:
-            record["load_lb"] = self.load / (VALUE_SCALE * VOLUME_SCALE) * _LB_PER_MG_L_GAL
+            record["load_lb"] = self.load / (VALUE_SCALE * VOLUME_SCALE) * LB_PER_MG_L_GAL
         if valid_us < duration_us:
             record["flow_known"] = valid_us / duration_us
         return record
