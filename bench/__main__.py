@@ -2,13 +2,15 @@
 
 import sys
 
-from bench import replay_speed, typical_site
+from bench import month_at_1hz, replay_speed, typical_site
 
 
 def main() -> int:
     """Print every figure; 0 unless a measurement could not be made."""
     print("replay (python -m bench.replay_speed)")
     replay_speed.main()
+    print("a month (python -m bench.month_at_1hz)")
+    month_at_1hz.main([])
     print("typical site (python -m bench.typical_site)")
     return typical_site.main([])
 
