@@ -67,7 +67,8 @@ def _finding(body: Mapping[str, Any], offset_us: int) -> Finding:
     since, at = (_moment(body[name], offset_us) for name in ("since", "at"))
     event, verdict = FindingEvent(body["event"]), Verdict(body["verdict"])
     said = (body["duration_us"], body["reason"], body["unit"])
-    return Finding(event, body["rule"], body["clause"], body["channel"], verdict, since, at, *said)
+    parties = (body["rule"], body["clause"], body["channel"])
+    return Finding(event, *parties, verdict, since, at, *said, context=body.get("context", {}))
 
 
 def _moment(stored: Mapping[str, Any], offset_us: int) -> Instant:

@@ -165,7 +165,9 @@ class Pipeline:
         channel = self._channels.get(reading.channel)
         if channel is None or reading.tests == ("order",):
             return
-        self.accounts.advance(reading.at)
+        for name, day in self.accounts.advance(reading.at):
+            for _ in self.accounts.day_closed(name, day, self._channels[name].rules, day.end):
+                pass  # what the day counts for is heard again; its notes are on record
         if channel.is_witness:
             self.interlock.hear(reading)
         settled = self.interlock.discharging(reading.channel, reading.at.mono_us)

@@ -195,7 +195,7 @@ class Laboratory:
                 one.technical,
             )
             for _, one in every
-            if not one.context.get("beside")
+            if not (one.suspended or one.context.get("beside"))
         )
 
     def verdicts(self) -> dict[tuple[str, str], tuple[Verdict, str | None]]:
@@ -331,6 +331,8 @@ class Laboratory:
         if was is not None:
             observed = None if was.observed is None else float(was.observed)
             context["was"] = {"verdict": was.verdict.value, "observed": observed}
+            if was.suspended:
+                context["was"]["suspended"] = True
         if shown.suspended:
             context["suspended"] = True
         return Finding(

@@ -115,7 +115,7 @@ def due(finding: Finding, rule: Rule | None = None, aware_utc_us: int | None = N
     if finding.context.get("suspended") or (rule is not None and is_review(rule)):
         return ()
     was = finding.context.get("was")
-    if was is not None and was["verdict"] == Verdict.EXCEEDED.value:
+    if was is not None and was["verdict"] == Verdict.EXCEEDED.value and not was.get("suspended"):
         return ()
     harmful = rule is not None and (
         rule.kind == "slug" or (rule.jurisdiction == "federal" and rule.kind == "limit" and not rule.laboratory)

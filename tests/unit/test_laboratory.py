@@ -369,6 +369,7 @@ def test_a_suspended_rule_is_recorded_and_calls_nobody() -> None:
     assert (finding.verdict, finding.source) == (EXCEEDED, "waiver: W-1")
     assert finding.context["suspended"]
     assert [c.active for c in lab.conditions([finding])] == [False]
+    assert lab.measurements(rule().alarm) == (), "and counts in no table of noncompliance"
 
 
 def test_a_late_result_that_exceeded_is_told_though_a_newer_one_is_within() -> None:

@@ -65,10 +65,16 @@ async def stopped(running: "asyncio.Task[None]") -> None:
     await asyncio.gather(running, return_exceptions=True)
 
 
+BEFORE_MIDNIGHT_US = 1_796_101_200_000_000 - 50 * 60 * S  # 50 minutes before 2026-12-01T00:00 in New York
+NOON_US = 1_796_101_200_000_000 - 12 * 3600 * S
+
+
+@pytest.mark.parametrize("anchor_utc_us", [NOON_US, BEFORE_MIDNIGHT_US], ids=["at noon", "over midnight"])
 @pytest.mark.parametrize("more", [0, 1, 47, 90], ids=lambda m: f"{m} minutes after the state was stored")
-def test_a_killed_gateway_rebuilds_its_windows_to_the_bit(more: int, tmp_path: Path) -> None:
-    """The journal as kill -9 leaves it: state as of some record, and what came after it."""
-    clock = ScaledClock(0.001)  # its own ticks settle nothing: time comes with the samples
+def test_a_killed_gateway_rebuilds_its_windows_to_the_bit(more: int, anchor_utc_us: int, tmp_path: Path) -> None:
+    """The journal as kill -9 leaves it: state as of some record, and what came after it, a day's end too."""
+    # Its own ticks settle nothing: time comes with the samples.
+    clock = ScaledClock(0.001, anchor_utc_us=anchor_utc_us)
 
     async def body() -> tuple[dict[str, Any], dict[str, Any]]:
         app, running = await started(tmp_path / "one", clock)

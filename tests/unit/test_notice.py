@@ -67,6 +67,13 @@ def test_an_exceedance_of_a_waivers_own_limit_starts_the_clocks(of: Rule) -> Non
     assert [n.kind for n in due(replaced, of)] == [n.kind for n in due(finding(), of)]
 
 
+def test_a_window_that_exceeded_under_a_waiver_starts_its_clock_when_it_exceeds_without_one() -> None:
+    """What was suspended started none; what was not has its clock already."""
+    for was, clocks in (({"suspended": True}, True), ({}, False)):
+        again = replace(finding(), context={"was": {"verdict": "exceeded", "observed": 1.8, **was}})
+        assert bool(due(again, rule())) is clocks
+
+
 def test_a_suspended_laboratory_result_starts_no_clock() -> None:
     """Copper above its limit while an agreement suspends the rule: found, and no clock."""
     of = rule(terms=(Term("agreement", 0, None, None, "A-1", "Village Board"),))
