@@ -130,7 +130,7 @@ def result_of_row(
     result = LabResult(
         id=row.get("id", ""),
         version=1 if _has(found, "version") else int(version),
-        analyte="-".join(row.get("analyte", "").lower().split()),
+        analyte=_analyte(row.get("analyte", "")),
         value=value,
         unit=unit,
         sample_type=SampleType.GRAB if _has(found, "sample_type") else SampleType(kind),
@@ -150,6 +150,12 @@ def result_of_row(
     order = {column: i for i, column in enumerate(COLUMNS)}
     found.sort(key=lambda mistake: order[mistake[0]])
     return (None if found else result), found
+
+
+def _analyte(text: str) -> str:
+    """As rules name it: in small letters, words joined by hyphens; pH alone is written as everybody writes it."""
+    name = "-".join(text.lower().split()) if text.isprintable() else text
+    return "pH" if name == "ph" else name
 
 
 def _has(found: list[tuple[str, str]], column: str) -> bool:

@@ -50,6 +50,11 @@ def mistakes(result: LabResult) -> list[tuple[str, str]]:
     Method, laboratory and who entered it are part of the record that has to be kept (40 CFR 403.12(o)).
     """
     found = [(name, "is required") for name in _WORDS if not str(getattr(result, name)).strip()]
+    found += [
+        (name, "holds a line break or another character that cannot be printed")
+        for name in (*_WORDS, "remark")
+        if not str(getattr(result, name)).isprintable()
+    ]
     if result.version < 1:
         found.append(("version", "counts from 1"))
     if result.unit:

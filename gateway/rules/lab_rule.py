@@ -210,8 +210,9 @@ class LabRule:
         waiting: Sequence[str] = (),
     ) -> Judgement:
         rule, one = self.rule, mean.estimate
-        stop_us = max(result.stop_utc_us for result in results)
-        ruling = self._terms.ruling(stop_us)
+        # A composite ends before its stop: one from midnight to midnight lies on one day alone.
+        ended_us = max(max(result.start_utc_us, result.stop_utc_us - 1) for result in results)
+        ruling = self._terms.ruling(ended_us)
         limit, source = ruling.limit(rule.limit)
         technical: bool | None = None
         number = said_result(results[0]) if one.all_below and len(results) == 1 else None
@@ -234,7 +235,7 @@ class LabRule:
             source=source,
             reason=reason,
             start_utc_us=min(result.start_utc_us for result in results),
-            stop_utc_us=stop_us,
+            stop_utc_us=max(result.stop_utc_us for result in results),
             last_day=day,
             results=tuple((result.id, result.version) for result in results),
             technical=technical,

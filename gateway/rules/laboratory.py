@@ -292,7 +292,11 @@ class Laboratory:
         """Judge windows again; a finding for each whose judgement is another one now."""
         rule = judge.rule
         judged = self._judged[rule.alarm]
-        days = {day: list(results.values()) for day, results in self._newest.get(rule.quantity, {}).items()}
+        days = {
+            day: list(results.values())
+            for day, results in self._newest.get(rule.quantity, {}).items()
+            if day.isoformat() >= rule.effective  # the law judges nothing from before its day
+        }
         today = local_date(now.utc_us, self._zone)
         findings = []
         for key in sorted(keys):

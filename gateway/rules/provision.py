@@ -6,6 +6,7 @@ from datetime import date
 
 from gateway.model import Severity
 from gateway.problems import Problems
+from gateway.rules.limit_sense import check_sense
 from gateway.rules.pack_fields import Fields
 from gateway.site import Span
 from gateway.units import quantity_units
@@ -20,6 +21,7 @@ KINDS = ("limit", "slug", "average", "volume", "share", "excursion")
 PLACES = ("manhole", "influent", "elsewhere")
 SOURCES = ("sensor", "laboratory")
 Place = str
+_MOST_RELAXED = 100  # far more than the 1.5 of the laws read so far; beyond it a slip of the pen
 # The windows each kind knows, the usual one first; the others have none.
 WINDOWS: Mapping[str, tuple[str, ...]] = {
     "average": ("day", "30-day", "month"),
@@ -113,6 +115,7 @@ def read_provision(fields: Fields, effective: date | None, problems: Problems) -
     if factor is not None and "unit" in fields:
         unit = fields.unit("unit", quantities)
     _check_threshold(fields, kind)
+    check_sense(fields, kind, quantities, limit, unit)
     sources = fields.texts("sources", required=False) or (SOURCES if kind == "average" else SOURCES[:1])
     _check_sources(fields, kind, quantities, sources)
     approved_on = fields.day("reading_approved_on")
@@ -171,6 +174,8 @@ def _check_quantities(fields: Fields, kind: str, quantities: tuple[str, ...]) ->
             fields.error("quantity", f"a {kind} rule counts the flow, not {quantity}")
         if kind == "average" and quantity in ("orp", "contact"):
             fields.error("quantity", f"an average of {quantity} means nothing")
+        if kind == "average" and quantity == "pH":
+            fields.error("quantity", "no rule judges a mean of pH: it hides the peaks (a limit or an excursion does)")
 
 
 def _limit(fields: Fields, kind: str, quantities: tuple[str, ...]) -> tuple[float | None, str]:
@@ -243,6 +248,10 @@ def _relaxed(fields: Fields, problems: Problems) -> Relaxation | None:
     factor = inner.number("factor")
     if factor is None and "factor" not in inner:
         inner.error("factor", "is required")
+    elif factor is not None and not 1 < factor <= _MOST_RELAXED:
+        inner.error("factor", f"must be above 1 and at most {_MOST_RELAXED}: it makes a limit milder")
+    if "comparison" in fields and fields.choice("comparison", COMPARISONS).startswith("<"):
+        fields.error("relaxed", "a factor makes a lower limit stricter, not milder")
     if not inner.answers("when"):
         inner.error("when", "is required: the option of the pack, and the answer that relaxes the limit")
     return Relaxation(inner.answers("when"), factor or 1.0, inner.text("note"))

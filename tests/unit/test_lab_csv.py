@@ -61,6 +61,33 @@ def test_an_unknown_zone_is_told(zone: str) -> None:
         zone_named(zone)
 
 
+SOUND = {
+    "id": "R1", "analyte": "copper", "value": "1", "unit": "mg/L", "sample_type": "grab",
+    "start": "2026-03-01T08:00-05:00", "method": "m", "laboratory": "L", "entered_by": "P",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("written", "analyte"),
+    [("pH", "pH"), ("ph", "pH"), ("PH", "pH"), ("Copper", "copper"), ("Oil and Grease", "oil-and-grease")],
+)
+def test_an_analyte_is_named_as_rules_name_it(written: str, analyte: str) -> None:
+    """Capitals and spaces do not matter, and pH stays pH: a rule is found however it is written."""
+    taken, found = result_of_row(SOUND | {"analyte": written, "unit": "pH" if analyte == "pH" else "mg/L"})
+    assert found == []
+    assert taken is not None
+    assert taken.analyte == analyte
+
+
+@pytest.mark.parametrize("column", ["id", "analyte", "method", "laboratory", "entered_by", "remark"])
+@pytest.mark.parametrize("written", ["a\nR9 v1 copper 1 mg/L", "\x1b[2K", "a\u2028b", "\u202ea"])
+def test_nothing_that_cannot_be_printed_is_taken(column: str, written: str) -> None:
+    """A line break would forge lines of every list, an escape would wipe them."""
+    taken, found = result_of_row(SOUND | {column: written})
+    assert taken is None
+    assert (column, "holds a line break or another character that cannot be printed") in found
+
+
 def test_one_result_by_its_fields() -> None:
     """The fields of one result have the same mistakes as a row, in the order of the columns."""
     result, found = result_of_row({"value": "x", "version": "-1"})

@@ -361,6 +361,32 @@ def test_a_waiver_replaces_the_limit_of_its_time() -> None:
     assert (after.verdict, after.limit, after.source) == (EXCEEDED, 1.6, "ordinance")
 
 
+@pytest.mark.parametrize(
+    ("day", "verdict", "why"),
+    [
+        (9, EXCEEDED, "the day before the waiver ends at the midnight it begins with"),
+        (10, COMPLIANT, "its first day"),
+        (12, COMPLIANT, "its last day ends at the midnight it ends with"),
+        (13, EXCEEDED, "the day after"),
+    ],
+)
+def test_a_composite_from_midnight_to_midnight_lies_on_its_own_day(day: int, verdict: Verdict, why: str) -> None:
+    """A waiver of 2 mg/L over the days 10 to 12; 1.8 mg/L is above the 1.6 of the ordinance."""
+    term = Term("waiver", local(10), local(13), 2.0, "W-1", "Superintendent")
+    (finding,) = laboratory(rule(terms=(term,))).add(result(1.8, day), now())
+    assert finding.verdict is verdict, why
+
+
+def test_the_law_judges_no_sample_from_before_its_day() -> None:
+    """In force from Tuesday, 6 January 2026 on: a sample of the Monday before is recorded and no more."""
+    lab = laboratory(rule(effective="2026-01-06"))
+    before, since = result(9.0, 0), result(9.0, 1)
+    assert lab.add(before, now()) == []
+    (finding,) = lab.add(since, now())
+    assert finding.verdict is EXCEEDED
+    assert set(lab.results) == {before, since}
+
+
 def test_a_suspended_rule_is_recorded_and_calls_nobody() -> None:
     """A waiver without a limit: the exceedance is found, marked, and no alarm is asked for."""
     term = Term("waiver", local(0), None, None, "W-1", "Superintendent")
