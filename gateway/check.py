@@ -72,6 +72,7 @@ def _reads(loaded: Loaded) -> Iterator[WireRead]:
 
         def one(what: str, register: Register, doc: str = "", name: str = channel.name) -> WireRead:
             span = register.span
+            # Called within its own turn of the loop: the device is the one meant.
             return WireRead(
                 name, what, device.bus, device.unit, span.function, span.start, span.count, register.type,  # noqa: B023
                 register.order, doc,

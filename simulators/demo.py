@@ -143,7 +143,7 @@ class _Demo:
 
     async def _arrived(self, app: GatewayApp, consumer: Consumer) -> None:
         # The consumer lives in another thread and another library: there is nothing to wait on but its count.
-        while self._resending or len(consumer.ids) < await app.journal.last_seq():  # noqa: ASYNC110
+        while self._resending or len(consumer.ids) < await app.journal.last_seq():  # noqa: ASYNC110 - see above
             await asyncio.sleep(0.05)
 
     def _wired(self, buses: Mapping[str, Bus]) -> Site:

@@ -219,6 +219,7 @@ def test_a_full_disk_stops_no_text(folder: Path) -> None:
         acid(app, range(0, 60, 15))
         filed = folder / "texts" / "texts.jsonl"
         async with asyncio.timeout(10):
+            # A file is written by the notifier's own task: there is nothing to wait on but the file.
             while not filed.exists() or "not recorded" not in filed.read_text(encoding="utf-8"):  # noqa: ASYNC110
                 await asyncio.sleep(0.01)
         status = (await call(app, "status"))["status"]
