@@ -1,74 +1,33 @@
-"""The shape of the site file: what may stand in it. The only module that knows pydantic.
+"""The shape of the site file: what may stand in it.
 
 Shapes are checked here (unknown keys, missing keys, units that cannot be read); what the values mean to each other is
 checked by `site_build`.
 """
 
-from copy import deepcopy
-from datetime import date
 from typing import Annotated, Any, Literal
 
-from pydantic import (
-    BaseModel,
-    BeforeValidator,
-    ConfigDict,
-    Field,
-    PlainValidator,
-    TypeAdapter,
-    ValidationError,
-    WithJsonSchema,
-)
-
 from gateway.config_files import Source
-from gateway.config_mistakes import ANY_SITE, known_keys, prune, reworded
-from gateway.config_words import parse_rate, parse_span, said
+from gateway.config_mistakes import ANY_SITE
+from gateway.config_table import (
+    Day,
+    Duration,
+    Field,
+    Number,
+    OpenTable,
+    Quantity,
+    Rate,
+    SpanText,
+    Table,
+    Word,
+    checked,
+    schema_of,
+)
 from gateway.problems import Problems
-from gateway.toml_lines import Path as KeyPath
-from gateway.units import parse_duration_us, parse_quantity
 
 __all__ = ["SiteFile", "json_schema", "validated"]
 
-_QUANTITY_PATTERN = r"^\s*[+-]?[0-9.]+([eE][+-]?[0-9]+)?\s*\S+\s*$"
-
-
-def _text_of(kind: str, example: str) -> WithJsonSchema:
-    return WithJsonSchema({"type": "string", "pattern": _QUANTITY_PATTERN, "examples": [example], "description": kind})
-
-
-Duration = Annotated[int, BeforeValidator(said(parse_duration_us, "15 min")), _text_of("a duration", "15 min")]
-Quantity = Annotated[
-    tuple[float, str], PlainValidator(said(parse_quantity, "10 gpm")), _text_of("a quantity", "10 gpm")
-]
-Rate = Annotated[tuple[float, str], PlainValidator(said(parse_rate, "0.5 pH/min")), _text_of("a rate", "0.5 pH/min")]
-SpanText = Annotated[
-    tuple[tuple[float, str] | None, tuple[float, str] | None],
-    PlainValidator(parse_span),
-    WithJsonSchema(
-        {
-            "description": 'lowest and highest, as ["0 pH", "14 pH"]; one side may be left open as { high = "14 pH" }',
-            "oneOf": [
-                {"type": "array", "items": {"type": "string"}, "minItems": 2, "maxItems": 2},
-                {
-                    "type": "object",
-                    "properties": {"low": {"type": "string"}, "high": {"type": "string"}},
-                    "additionalProperties": False,
-                    "minProperties": 1,
-                },
-            ],
-        }
-    ),
-]
-Number = Annotated[float, Field(allow_inf_nan=False)]
-Word = Annotated[str, Field(pattern=r"\S")]
 SeverityWord = Literal["notice", "warning", "high", "critical"]
 BusKind = Literal["modbus-rtu", "modbus-tcp", "replay"]
-Day = Annotated[date, WithJsonSchema({"type": "string", "format": "date"})]
-
-
-class Table(BaseModel):
-    """Any table of the site file: unknown keys are errors, and nothing is coerced."""
-
-    model_config = ConfigDict(strict=True, extra="forbid", frozen=True, use_attribute_docstrings=True)
 
 
 class SiteTable(Table):
@@ -101,10 +60,8 @@ class BusTable(Table):
     """For kind "replay": the recorded series."""
 
 
-class DeviceTable(Table):
+class DeviceTable(OpenTable):
     """[devices.NAME]: one instrument. Any field of its profile can be overridden here."""
-
-    model_config = ConfigDict(extra="allow")
 
     bus: Word
     unit: Annotated[int, Field(ge=0, le=255)]
@@ -289,10 +246,8 @@ class ContactTable(Table):
     language: Literal["en"] = "en"
 
 
-class PartTable(Table):
+class PartTable(OpenTable):
     """[notify.NAME] or [sinks.NAME]: its kind (the table's own name unless stated) and that kind's options."""
-
-    model_config = ConfigDict(extra="allow")
 
     kind: str | None = None
 
@@ -348,26 +303,9 @@ class SiteFile(Table):
 
 def json_schema() -> dict[str, Any]:
     """The JSON Schema of a site file, for editors."""
-    schema = TypeAdapter(SiteFile).json_schema(by_alias=True)
-    return {"$schema": "https://json-schema.org/draft/2020-12/schema", **schema}
+    return schema_of(SiteFile)
 
 
 def validated(source: Source, problems: Problems) -> SiteFile:
     """The tree of the file without what is wrong in it, which goes to `problems`."""
-    content = deepcopy(dict(source.content))
-    told: list[KeyPath] = []
-    for _ in range(_ROUNDS):
-        try:
-            return SiteFile.model_validate(content)
-        except ValidationError as error:
-            mistakes = [(tuple(e["loc"]), dict(e)) for e in error.errors(include_url=False)]
-        for path, mistake in mistakes:
-            if not any(path[: len(other)] == other or other[: len(path)] == path for other in told):
-                problems.error(path, reworded(mistake, known_keys(SiteFile, path[:-1])))
-            told.append(path)
-        for path, mistake in mistakes:
-            prune(content, path, missing=mistake["type"] == "missing")
-    return SiteFile.model_validate({"site": ANY_SITE})
-
-
-_ROUNDS = 8  # a wrong list item makes its list missing, which makes its table missing: three suffice
+    return checked(SiteFile, source.content, problems, {"site": ANY_SITE})
