@@ -12,8 +12,8 @@ from typing import Any
 __all__ = [
     "Instant", "Quality", "Mode", "Fault", "Sample", "Reading", "Verdict", "FindingEvent", "Finding",
     "SampleType", "LabResult",
-    "Severity", "Condition", "AlarmEdge", "AlarmState", "AlarmEvent", "MessageKind", "Message", "Note", "Outcome",
-    "Resume",
+    "Severity", "Condition", "AlarmEdge", "AlarmState", "AlarmEvent", "MessageKind", "Message", "Note", "Order",
+    "Outcome", "Resume",
 ]  # fmt: skip
 
 
@@ -300,6 +300,22 @@ class Note:
 
 
 @dataclass(frozen=True, slots=True)
+class Order:
+    """Something an output of the site is to do, with its cause. The shell carries it out once it is on record.
+
+    `output` is a name of the site file; `action` what it is to do there (`on`, `off`, `pulse`); `expires` the moment
+    after which it must not be done any more; `key` makes a repeat recognisable.
+    """
+
+    output: str
+    action: str
+    at: Instant
+    expires: Instant
+    why: str
+    key: str
+
+
+@dataclass(frozen=True, slots=True)
 class Outcome:
     """Everything one step of the pipeline produced: committed in one transaction, then told.
 
@@ -314,6 +330,7 @@ class Outcome:
     notes: tuple[Note, ...] = ()
     state: Mapping[str, Any] = field(default_factory=dict)
     urgent: bool = False
+    orders: tuple[Order, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,26 +1,23 @@
 """What one call of the pipeline gathers before it becomes an Outcome."""
 
-from typing import Any
-
 from gateway.alarms.engine import EngineStep
-from gateway.model import AlarmEvent, Condition, Finding, Message, Note, Outcome, Reading
+from gateway.model import AlarmEvent, Finding, Message, Outcome, Reading
+from gateway.signals.watch import Said
 
 __all__ = ["Step"]
 
 
-class Step:
+class Step(Said):
     """Lists in the making; `outcome` freezes them."""
 
-    __slots__ = ("alarm_events", "conditions", "findings", "messages", "notes", "readings", "state")
+    __slots__ = ("alarm_events", "findings", "messages", "readings")
 
     def __init__(self) -> None:
+        super().__init__()
         self.readings: list[Reading] = []
         self.findings: list[Finding] = []
-        self.conditions: list[Condition] = []
         self.alarm_events: list[AlarmEvent] = []
         self.messages: list[Message] = []
-        self.notes: list[Note] = []
-        self.state: dict[str, Any] = {}
 
     def alarms(self, engine_step: EngineStep) -> None:
         """Take what the alarm engine said."""
@@ -30,12 +27,13 @@ class Step:
     @property
     def is_empty(self) -> bool:
         """Whether there is nothing to commit and nobody to ask."""
-        return not (self.readings or self.findings or self.conditions or self.alarm_events or self.notes or self.state)
+        said = self.conditions or self.notes or self.state or self.orders
+        return not (said or self.readings or self.findings or self.alarm_events)
 
     def outcome(self, *, watching: bool) -> Outcome:
         """The Outcome, in order of time; `watching` asks for a commit now although nothing happened."""
         self.findings.sort(key=lambda finding: finding.at.mono_us)  # devices of one poll have moments of their own
-        urgent = bool(watching or self.findings or self.alarm_events or self.messages or self.notes)
+        urgent = bool(watching or self.findings or self.alarm_events or self.messages or self.notes or self.orders)
         return Outcome(
             tuple(self.readings),
             tuple(self.findings),
@@ -44,4 +42,5 @@ class Step:
             tuple(self.notes),
             self.state,
             urgent,
+            tuple(self.orders),
         )

@@ -102,7 +102,7 @@ def test_a_probe_that_died_in_an_exceedance_does_not_ask_for_commits_for_ever(si
     pipeline = Pipeline(site, start)
     feed(pipeline, "flow", start, range(0, 15, 15), 62 * GPM)
     outcomes = feed(pipeline, "level", start, range(15, 900, 15), 0.1)
-    assert not pipeline.watching
+    assert not pipeline.judgement.watching
     assert any(outcome.state.get(f"rule:{SLUG}", 0) is None for outcome in outcomes)
 
 
