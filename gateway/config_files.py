@@ -48,6 +48,8 @@ def read_toml(path: Path) -> Source:
         raise ConfigError([Problem(name, "", None, f"cannot be read: {error.strerror}")]) from error
     except UnicodeDecodeError as error:
         raise ConfigError([Problem(name, "", None, f"is not UTF-8 text: {error.reason}")]) from error
+    except RecursionError as error:
+        raise ConfigError([Problem(name, "", None, "is nested too deeply to be read")]) from error
     except tomllib.TOMLDecodeError as error:
         place = _AT_LINE.search(str(error))
         line = int(place.group(1)) if place and place.group(1) else None

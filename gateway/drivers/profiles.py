@@ -62,6 +62,8 @@ def _text(path: Path) -> str:
 def _document(text: str, file: str) -> dict[str, Any]:
     try:
         return tomllib.loads(text)
+    except RecursionError as error:
+        raise ConfigError([Problem(file, "", None, "is nested too deeply to be read")]) from error
     except tomllib.TOMLDecodeError as error:
         raise ConfigError([Problem(file, "", None, f"not TOML: {error}")]) from error
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from gateway.errors import NotOurs, StoreError
 from gateway.model import Instant
 
-__all__ = ["Hold", "companions", "is_remnant", "quarantine", "sync_directory"]
+__all__ = ["Hold", "companions", "free_name", "is_remnant", "quarantine", "sync_directory"]
 
 _SUFFIXES = ("", "-wal", "-shm")  # the file itself first: a new file must never meet the old write-ahead log
 
@@ -62,17 +62,23 @@ def is_remnant(path: Path) -> bool:
     return wal.exists() and wal.stat().st_size > 0
 
 
+def free_name(path: Path, word: str, now: Instant) -> Path:
+    """`<name>.<word>-<utc stamp>`, numbered from 2 on where it is taken."""
+    stamp = datetime.fromtimestamp(now.utc_us // 1_000_000, UTC).strftime("%Y%m%dT%H%M%SZ")
+    target = path.with_name(f"{path.name}.{word}-{stamp}")
+    number = 1
+    while any(name.exists() for name in companions(target)):
+        number += 1
+        target = path.with_name(f"{path.name}.{word}-{stamp}-{number}")
+    return target
+
+
 def quarantine(path: Path, now: Instant) -> Path:
     """Rename the file and its companions to `<name>.corrupt-<utc stamp>`; returns the new name of the file.
 
     Nothing is deleted, so that what is left can be examined and recovered. StoreError when it cannot be renamed.
     """
-    stamp = datetime.fromtimestamp(now.utc_us // 1_000_000, UTC).strftime("%Y%m%dT%H%M%SZ")
-    target = path.with_name(f"{path.name}.corrupt-{stamp}")
-    number = 1
-    while any(name.exists() for name in companions(target)):
-        number += 1
-        target = path.with_name(f"{path.name}.corrupt-{stamp}-{number}")
+    target = free_name(path, "corrupt", now)
     try:
         for source, destination in zip(companions(path), companions(target), strict=True):
             with contextlib.suppress(FileNotFoundError):

@@ -15,6 +15,7 @@ from gateway.store.opening import Recovered, Replaced, head_of, open_sound, reco
 from gateway.store.outbox import MessageStatus
 from gateway.store.pending import Item, ReadingsRun, Taken, packed
 from gateway.store.records import EventDraft, event_drafts
+from gateway.store.rescue import FileId, file_id, rescue
 
 __all__ = ["Commit", "Writer"]
 
@@ -51,6 +52,7 @@ class Writer:
         self.replaced: Replaced | None = None
         self.files = 0  # how many times a file was opened: a reader that counts less has an older one
         self._database: Database | None = None
+        self._file: FileId | None = None  # which file `_database` is
         self._hold = Hold(path)
         self._corruptions = 0  # by this writer, in a row
         self._reports = 0  # by readers of this file
@@ -117,7 +119,10 @@ class Writer:
 
     def _open(self, now: Instant) -> Database:
         if self._database is not None:
-            return self._database
+            if file_id(self.path) == self._file:
+                return self._database
+            self.replaced = Replaced(*rescue(self._database, self.path, now))
+            self._database = None
         if not self.path.parent.is_dir():
             raise StoreError(f"{self.path.parent}: no such directory for the journal")
         self._hold.take()
@@ -131,6 +136,7 @@ class Writer:
             outbox.interrupted(database, now)
         self._limit_bytes = None
         self._database = database
+        self._file = file_id(self.path)
         self.head = head_of(database)
         self.files += 1
         return database

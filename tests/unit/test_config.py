@@ -3,6 +3,7 @@
 import io
 import json
 import tomllib
+from collections.abc import Callable
 from pathlib import Path
 
 import jsonschema
@@ -12,6 +13,7 @@ from hypothesis import strategies as st
 
 from gateway import config
 from gateway.check import run_check, wire_reads
+from gateway.config_files import read_toml
 from gateway.config_words import parse_rate, parse_span
 from gateway.drivers import profiles
 from gateway.errors import ConfigError
@@ -364,3 +366,16 @@ def test_a_profile_of_ones_own_is_found_from_any_working_directory(
     monkeypatch.chdir(tmp_path.parent)
     device = config.load(site).devices["probe"]
     assert "pH" in profiles.load(device.profile, device.overrides).points
+
+
+@pytest.mark.parametrize(
+    "read",
+    [read_toml, lambda path: profiles.parse(path.read_text(encoding="utf-8"), path.name)],
+    ids=["site file", "device profile"],
+)
+def test_a_file_nested_without_end_is_a_mistake(tmp_path: Path, read: Callable[[Path], object]) -> None:
+    """Brackets by the hundred thousand are a mistake in a file, not a traceback."""
+    path = tmp_path / "nested.toml"
+    path.write_text("a = " + "[" * 100_000 + "\n", encoding="utf-8")
+    with pytest.raises(ConfigError, match="nested too deeply"):
+        read(path)
