@@ -205,7 +205,10 @@ class ModbusLine:
         """Why there is no answer, after noting for how long the line or the unit must be left alone."""
         unit = request.expected.unit
         if request.error is not None:
-            self._quiet.garbled(unit, started, limit_s)
+            if self._quiet.owing() - {unit}:  # it may be another's late answer, spoilt, and this one's is still to come
+                self._quiet.timed_out(unit, started, limit_s)
+            else:
+                self._quiet.garbled(unit, started, limit_s)
             self._unanswered = 0
             return request.error
         if not self.connected:
