@@ -22,6 +22,7 @@ def character_gap_s(baud: int) -> float:
 @dataclass(slots=True)
 class _Unit:
     slowest_s: float = 0.0  # the longest it ever took to answer
+    longest_limit_s: float = 0.0  # the longest it was ever given: a second try in the time left over has less
     quiet_until: float = 0.0  # not to be asked before
     owes: bool = False  # it let a deadline pass, and may still answer
     paid_late: bool = False  # it did answer after its last deadline: alive and slow
@@ -56,24 +57,27 @@ class Quiet:
         self._until = max(self._until, now + state.slowest_s)
 
     def timed_out(self, unit: int, started: float, limit_s: float) -> None:
-        """No answer by the deadline: the unit is left alone for as long as it had, or as it is known to take.
+        """No answer by the deadline: the unit is left alone for as long as it ever had, or as it is known to take.
 
         The others go on, for a silent unit is mostly a dead one; unless it answered after its deadline the last time.
         """
         state = self._unit(unit)
         state.owes = True
         state.holds_line, state.paid_late = state.paid_late, False
+        limit_s = state.longest_limit_s = max(limit_s, state.longest_limit_s)
         state.quiet_until = started + limit_s + max(limit_s, state.slowest_s)
 
     def abandoned(self, unit: int, now: float, limit_s: float) -> None:
         """The request was given up by its maker; its answer is still to come."""
         state = self._unit(unit)
         state.owes = True
-        state.quiet_until = now + limit_s
+        state.quiet_until = now + max(limit_s, state.longest_limit_s)
 
     def garbled(self, unit: int, started: float, limit_s: float) -> None:
         """Noise or a wrong answer came: the right one may still follow, within twice the unit's slowest answer."""
-        slowest_s = self._unit(unit).slowest_s
+        state = self._unit(unit)
+        state.longest_limit_s = max(limit_s, state.longest_limit_s)
+        slowest_s = state.slowest_s
         self._until = max(self._until, started + (min(limit_s, 2 * slowest_s) if slowest_s else limit_s))
 
     def paid(self, unit: int) -> None:
