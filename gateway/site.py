@@ -11,8 +11,15 @@ from gateway.model import Severity
 
 __all__ = [
     "Span", "Conversion", "Primary", "Channel", "Witness", "Discharging", "Baseline", "Term", "TownFlow", "Rule",
-    "AlarmPolicy", "Contact", "Bus", "Device", "Part", "LawNote", "Site",
+    "AlarmPolicy", "Contact", "Bus", "Device", "Part", "LawNote", "Site", "SERIAL_KINDS", "TCP_KINDS", "MODBUS_KINDS",
 ]  # fmt: skip
+
+
+SERIAL_KINDS = ("modbus-rtu", "modbus-ascii")
+"""Kinds of bus behind a serial port of this machine."""
+TCP_KINDS = ("modbus-tcp", "modbus-rtu-over-tcp")
+"""Kinds of bus behind a TCP connection: with the header of Modbus TCP, or serial frames as they are."""
+MODBUS_KINDS = SERIAL_KINDS + TCP_KINDS
 
 
 @dataclass(frozen=True, slots=True)
@@ -251,7 +258,10 @@ class Contact:
 
 @dataclass(frozen=True, slots=True)
 class Bus:
-    """One port: `modbus-rtu` (port, baud, framing), `modbus-tcp` (host, tcp_port) or `replay` (file)."""
+    """One port: of the `SERIAL_KINDS` (port, baud, character), of the `TCP_KINDS` (host, tcp_port), or `replay` (file).
+
+    With `close_when_idle_us` a TCP connection is closed after so long without a request.
+    """
 
     name: str
     kind: str
@@ -262,6 +272,8 @@ class Bus:
     host: str = ""
     tcp_port: int = 502
     file: str = ""
+    data_bits: int = 8
+    close_when_idle_us: int | None = None
 
 
 @dataclass(frozen=True, slots=True)

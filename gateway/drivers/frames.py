@@ -8,11 +8,15 @@ right unit, right function, right count, right check sum or transaction id.
 from dataclasses import dataclass
 from enum import Enum, auto
 
-__all__ = ["Expected", "Found", "Scan", "crc16", "request_pdu", "rtu_frame", "scan_rtu", "scan_tcp"]
+__all__ = [
+    "BIT_READS", "Expected", "Found", "Scan", "answers", "crc16", "difference", "request_pdu", "rtu_frame", "scan_rtu",
+    "scan_tcp",
+]  # fmt: skip
 
 _EXCEPTION = 0x80
 _CRC_LENGTH = 2
 _EXCEPTION_LENGTH = 5  # RTU: unit, function, code, check sum
+BIT_READS = frozenset({1, 2})  # coils, discrete inputs
 _READS = frozenset({1, 2, 3, 4})
 _ECHOES = frozenset({5, 6, 15, 16})  # answers of a fixed eight bytes
 _MBAP_LENGTH = 6  # transaction, protocol, length; the unit counts as content
@@ -25,16 +29,17 @@ class Found(Enum):
     MORE = auto()  # nothing whole yet
     REPLY = auto()  # the answer, or the exception, that was waited for
     WRONG = auto()  # a sound frame that is not the answer
-    GARBLED = auto()  # an answer whose check sum is wrong
+    GARBLED = auto()  # an answer whose check is wrong
     BROKEN = auto()  # TCP: the stream cannot be framed any more
 
 
 @dataclass(frozen=True, slots=True)
 class Expected:
-    """The request that is out: only its answer counts. `transaction` is 0 on RTU.
+    """The request that is out: only its answer counts. `transaction` is 0 where the framing has none.
 
-    `command` is the PDU of a request that is no plain read of `count` registers: a write, or a read of none. On a line
-    that is known to be `echoing`, the answer that looks like the request is the second of the two.
+    `count` is of coils or discrete inputs (functions 1 and 2) or of registers (3 and 4). `command` is the PDU of a
+    request that is no plain read of `count` things: a write, or a read of none. On a line that is known to be
+    `echoing`, the answer that looks like the request is the second of the two.
     """
 
     unit: int
@@ -55,12 +60,17 @@ class Expected:
         """How the PDU of the right answer begins; for a command it is the whole of it."""
         if self.function in _ECHOES:
             return self.command[:5]
-        return bytes((self.function, 2 * self.count))
+        return bytes((self.function, self.data_bytes))
 
     @property
     def answer_length(self) -> int:
         """The bytes of the right answer's PDU."""
-        return 5 if self.function in _ECHOES else 2 + 2 * self.count
+        return 5 if self.function in _ECHOES else 2 + self.data_bytes
+
+    @property
+    def data_bytes(self) -> int:
+        """What a read brings: two bytes to a register, eight coils or inputs to a byte (Modbus V1.1b3, 6.1 to 6.4)."""
+        return -(-self.count // 8) if self.function in BIT_READS else 2 * self.count
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,7 +134,7 @@ def scan_rtu(data: bytes, expected: Expected, late_units: frozenset[int] = froze
         if not other:
             break
         if data[0] not in late_units or data[0] == expected.unit:
-            return Scan(Found.WRONG, b"", b"", _difference(data[0], data[1 : other - 2], expected), skipped, echoed)
+            return Scan(Found.WRONG, b"", b"", difference(data[0], data[1 : other - 2], expected), skipped, echoed)
         data, skipped = data[other:], (*skipped, data[0])
     return _hunt(data, expected, skipped, echoed)
 
@@ -149,9 +159,9 @@ def scan_tcp(data: bytes, expected: Expected | None) -> Scan:
             skipped += (frame[6],)
             continue
         pdu = frame[7:]
-        if frame[6] == expected.unit and _answers(pdu, expected):
+        if frame[6] == expected.unit and answers(pdu, expected):
             return Scan(Found.REPLY, pdu, data, "", skipped)
-        return Scan(Found.WRONG, b"", data, _difference(frame[6], pdu, expected), skipped)
+        return Scan(Found.WRONG, b"", data, difference(frame[6], pdu, expected), skipped)
     return Scan(Found.MORE, rest=data, skipped=skipped)
 
 
@@ -183,10 +193,11 @@ def _answer_at(data: bytes, at: int, expected: Expected) -> int:
     if data[at : at + 1] != bytes((expected.unit,)):
         return 0
     length = rtu_frame(data, at)
-    return length if length and _answers(data[at + 1 : at + length - _CRC_LENGTH], expected) else 0
+    return length if length and answers(data[at + 1 : at + length - _CRC_LENGTH], expected) else 0
 
 
-def _answers(pdu: bytes, expected: Expected) -> bool:
+def answers(pdu: bytes, expected: Expected) -> bool:
+    """Whether this is the right answer, or an exception to the request."""
     if pdu[0] == expected.function | _EXCEPTION:
         return len(pdu) == 2
     return len(pdu) == expected.answer_length and pdu.startswith(expected.answer_head)
@@ -202,7 +213,8 @@ def _request(expected: Expected) -> bytes:
     return body + crc16(body)
 
 
-def _difference(unit: int, pdu: bytes, expected: Expected) -> str:
+def difference(unit: int, pdu: bytes, expected: Expected) -> str:
+    """What makes a sound frame no answer to the request."""
     if unit != expected.unit:
         return f"unit {unit} answered instead of unit {expected.unit}"
     function = pdu[0] & ~_EXCEPTION
@@ -210,6 +222,8 @@ def _difference(unit: int, pdu: bytes, expected: Expected) -> str:
         return f"the answer is to function {function}, the request was function {expected.function}"
     if expected.command:
         return f"the answer is {pdu.hex(' ')}, to the request {expected.command.hex(' ')}"
+    if function in BIT_READS:
+        return f"{len(pdu) - 2} bytes came, {expected.count} bits were asked for, which are {expected.data_bytes}"
     return f"{(len(pdu) - 2) / 2:g} registers came, {expected.count} were asked for"
 
 

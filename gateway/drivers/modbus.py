@@ -1,162 +1,136 @@
-"""The one adapter to pymodbus: a Modbus line that asks one thing at a time and believes only the right answer.
+"""A Modbus line that asks one thing at a time and believes only the right answer, over any of the four framings.
 
-What the library leaves to its user is done here: unit, function, count and transaction of every answer are checked
-(`frames`), every request has our own deadline, the 3.5-character silence is kept before every RTU request, and after a
-failure nothing that was on its way can become the answer to a later request.
+Unit, function, count and transaction of every answer are checked (`frames`, `ascii_frames`), every request has an outer
+deadline, the 3.5-character silence is kept before every request on a serial line, and after a failure nothing that was
+on its way can become the answer to a later request (`quiet`).
 """
 
 import asyncio
 import logging
 import select
-import termios
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 
-from pymodbus import FramerType, ModbusException
-from pymodbus.client import AsyncModbusSerialClient, AsyncModbusTcpClient
-from pymodbus.framer import FramerBase, FramerRTU, FramerSocket
-from pymodbus.pdu import DecodePDU, ModbusPDU
-
+from gateway.drivers.answers import MOST_BITS, MOST_REGISTERS, read_answer
+from gateway.drivers.ascii_frames import ASCII_PAUSE_S, scan_ascii, take_ascii
 from gateway.drivers.cancellation import heeding_cancellation
-from gateway.drivers.frames import Expected, Found, Scan, request_pdu, rtu_frame, scan_rtu, scan_tcp
-from gateway.drivers.opening import tune, why_not_open
+from gateway.drivers.connection import Connection
+from gateway.drivers.frames import BIT_READS, Expected, Found, Scan, request_pdu, rtu_frame, scan_rtu, scan_tcp
+from gateway.drivers.line_counts import LineCounts
+from gateway.drivers.outstanding import Outstanding
 from gateway.drivers.quiet import BITS_PER_CHARACTER, Quiet, character_gap_s
-from gateway.errors import BadReply, BusDown, DeviceFault, DeviceSilent, DriverError, NoSuchRegister
-from gateway.site import Bus
+from gateway.drivers.writes import WRITES
+from gateway.errors import BadReply, BusDown, DeviceSilent, DriverError
+from gateway.site import MODBUS_KINDS, Bus
 
-__all__ = ["BadCheckSum", "LineCounts", "ModbusLine"]
+__all__ = ["ECHO", "BadCheckSum", "LineCounts", "ModbusLine"]
 
 log = logging.getLogger(__name__)
 
-_CONNECT_S = 3.0
-_LIBRARY_WAIT_S = 3600.0  # the library's own timeout never fires first: the deadline is ours
 _MAX_BUFFER = 4096
-_REQUEST_BYTES = 8
 _TICK_S = 0.001  # the event loop's timers round up to whole milliseconds: a third of a gap at 115200 baud
 _NOISE_S = 0.5  # how long to wait for a line that never falls silent
 _GIVE_UP_AFTER = 5  # requests in a row without any answer from anybody: open the port afresh
-_ABSENT_UNIT = frozenset({10, 11})  # a TCP gateway's "path unavailable" and "target did not respond"
-_NO_SUCH = frozenset({1, 2, 3})
+_MUTE_S = 20.0  # a TCP peer that says nothing for so long after a request: call it anew
+_MOST_FOREIGN = 5  # TCP frames in a row that belong to no request of ours: the two sides are out of step
+_ASCII_PAUSES_S = 2.0  # what pauses between characters may add to a time-out, in all
+_TURNAROUND_S = 0.2  # after a broadcast: 100 to 200 ms (Modbus over serial line V1.02, 2.4.1)
+_BROADCAST = 0
+_SAME_AS_REQUEST = frozenset({5, 6})  # their confirmation is the request itself
+_READ_PDU_BYTES = 5
+_FRAME_BYTES = 3  # unit and check sum
+_ASCII_MARKS = 3  # colon, CR, LF
+
+ECHO = "the adapter gives back what is sent (local echo); the gateway skips it, so nothing need be done"
+"""What is said, once, of an adapter with an echo."""
 
 
 class BadCheckSum(DeviceSilent):
     """Something came back, but no sound frame: noise, a collision, a wrong baud rate."""
 
 
-@dataclass(slots=True)
-class LineCounts:
-    """What a line has thrown away since it was made: signs of trouble that never became data."""
-
-    late_answers: int = 0  # sound frames that came after their deadline
-    foreign_frames: int = 0  # TCP frames of another transaction
-    noisy_answers: int = 0  # good answers behind stray bytes
-    echoes: int = 0  # requests the adapter gave back to us
-    resets: int = 0  # connections closed because the other side had stopped making sense
-
-
-@dataclass(slots=True)
-class _Request:
-    """The request that is out."""
-
-    expected: Expected
-    deadline: asyncio.Timeout = field(default_factory=lambda: asyncio.timeout(None))
-    error: DriverError | None = None
-    answered: bool = False
-
-
 class ModbusLine:
-    """One serial port or one TCP connection, kinds `modbus-rtu` and `modbus-tcp`.
+    """One serial port or one TCP connection; its bus's kind is one of `site.MODBUS_KINDS`.
 
-    Not thread-safe; concurrent `read`s take turns. Nothing is opened before `open`. A lost connection shows as BusDown
-    and in `connected`; opening again is the caller's decision.
+    Not thread-safe; concurrent requests take turns. Nothing is opened before `open`. A lost connection shows as BusDown
+    and in `connected`, and `on_lost` is called; opening again is the caller's decision.
+
+    A TCP connection on which nobody says anything for 20 s after a request is closed. With the bus's
+    `close_when_idle_us` it is closed after so long without a request, and opened by the next one: then `connected`
+    means that it could be used the last time.
     """
 
-    def __init__(self, bus: Bus) -> None:
-        if bus.kind not in {"modbus-rtu", "modbus-tcp"}:
-            raise ValueError(f"bus {bus.name}: a Modbus line is modbus-rtu or modbus-tcp, not {bus.kind}")
+    def __init__(self, bus: Bus, on_lost: Callable[[], None] | None = None) -> None:
+        if bus.kind not in MODBUS_KINDS:
+            raise ValueError(f"bus {bus.name}: a Modbus line is one of {', '.join(MODBUS_KINDS)}, not {bus.kind}")
         self.bus = bus
         self.counts = LineCounts()
         self.was_reset = False  # the last connection was closed from this side
         self.latency_s = 0.0  # of the last answer
-        self.gap_s = character_gap_s(bus.baud) if bus.kind == "modbus-rtu" else 0.0
-        self._rtu = bus.kind == "modbus-rtu"
-        self._client: AsyncModbusSerialClient | AsyncModbusTcpClient | None = None
+        self._on_lost = on_lost
+        self._connection = Connection(bus, self._received, self._lost)
+        self._serial = self._connection.serial
+        self._ascii = bus.kind == "modbus-ascii"
+        self._tagged = bus.kind == "modbus-tcp"  # answers carry a transaction number
+        self.gap_s = character_gap_s(bus.baud) if self._serial else 0.0
         self._turn = asyncio.Lock()
         self._quiet = Quiet(self.gap_s)
-        self._request: _Request | None = None
+        self._request: Outstanding | None = None
         self._buffer = b""
         self._unanswered = 0
+        self._foreign = 0
+        self._echo_known = not self._serial
+        self._parked = False  # closed for idleness
+        self._idle: asyncio.TimerHandle | None = None
+        self._mute: asyncio.TimerHandle | None = None
 
     @property
     def connected(self) -> bool:
         """Whether the port or the connection is open, as far as anyone can tell."""
-        return self._client is not None and self._client.connected
+        return self._connection.connected or self._parked
 
     @property
     def where(self) -> str:
         """Port or address, for messages."""
-        return self.bus.port if self._rtu else f"{self.bus.host}:{self.bus.tcp_port}"
+        return self._connection.where
 
     async def open(self) -> None:
         """Opens the port, exclusively, or connects. BusDown says why it could not be done."""
         self.close()
-        logging.getLogger("pymodbus.logging").setLevel(logging.CRITICAL)  # everything it knows is told from here
-        client = self._new_client()
-        causes: list[Exception] = []
-        create = client.ctx.call_create
-
-        async def noting_why() -> object:
-            try:
-                return await create()
-            except (OSError, ValueError, termios.error) as error:
-                causes.append(error)
-                raise OSError(str(error)) from error
-
-        client.ctx.call_create = noting_why
-        try:
-            with heeding_cancellation():
-                async with asyncio.timeout(_CONNECT_S):
-                    opened = await client.connect()
-        except TimeoutError:
-            opened = False
-            causes.append(TimeoutError(f"no connection within {_CONNECT_S:g} s"))
-        if not opened:
-            client.close()
-            cause = causes[0] if causes else None
-            raise BusDown(f"bus {self.bus.name}: {why_not_open(self.where, cause, serial=self._rtu)}") from cause
-        self._client = client
         self.was_reset = False
-        self._buffer = b""
-        self._unanswered = 0
-        self._quiet.heard(asyncio.get_running_loop().time())
-        if isinstance(client, AsyncModbusTcpClient):
-            tune(client.ctx.transport)
+        await self._connect()
 
     def close(self) -> None:
         """Closes port or connection; a request that is out fails with BusDown. Harmless when not open."""
-        client, self._client = self._client, None
-        if client is not None:
-            client.close()
+        was_open, self._parked = self.connected, False
+        for timer in (self._idle, self._mute):
+            if timer is not None:
+                timer.cancel()
+        self._idle = self._mute = None
+        self._connection.close()
+        if was_open:
             self._lost()
 
     def busy_s(self, unit: int) -> float:
         """How many seconds from now this unit must not be asked, because something may still be on its way."""
-        return max(0.0, self._quiet.free_at(unit) - asyncio.get_running_loop().time()) if self._rtu else 0.0
+        return 0.0 if self._tagged else max(0.0, self._quiet.free_at(unit) - asyncio.get_running_loop().time())
 
     async def read(self, unit: int, function: int, address: int, count: int, timeout_s: float) -> tuple[int, ...]:
-        """Reads registers: `function` 3 or 4, wire `address`, at most 125. Waits until the line may be used.
+        """Reads coils (`function` 1), inputs (2), holding (3) or input registers (4) from wire `address` on.
 
-        `timeout_s` runs from the request (and never less than twice the time the bytes take on the wire). Raises
-        BusDown, DeviceSilent (BadCheckSum when something came), BadReply, DeviceFault or NoSuchRegister.
+        Gives a register each, at most 125, or a 0 or 1 for each coil or input, at most 2000. Waits until the line may
+        be used. `timeout_s` runs from the request (and never less than twice the time the bytes take on the wire).
+        Raises BusDown, DeviceSilent (BadCheckSum when something came), BadReply, DeviceFault or NoSuchRegister;
+        ValueError for what can never be answered.
 
-        RTU has no transaction number, so an answer that comes after its deadline looks like the answer to the next
-        request. Therefore a unit that let a deadline pass is not asked again for as long as it had, nor is any other
-        unit when it is known to answer late; and the first answer it gives after that is thrown away and the request
-        made a second time.
+        Only TCP has transaction numbers: elsewhere an answer that comes after its deadline looks like the answer to the
+        next request. Therefore a unit that let a deadline pass is not asked again for as long as it had, nor is any
+        other unit when it is known to answer late; and the first answer it gives after that is thrown away and the
+        request made a second time.
         """
+        expected = self._readable(Expected(unit, function, address, count))
         async with self._turn:
-            expected = Expected(unit, function, address, count)
-            if self._rtu and self._quiet.owes(unit):
+            if not self._tagged and self._quiet.owes(unit):
                 await self._silence(unit)
                 await self._ask(expected, timeout_s)
                 self._quiet.settled(unit, self._quiet.heard_at)
@@ -164,133 +138,221 @@ class ModbusLine:
             return await self._ask(expected, timeout_s)
 
     async def command(self, unit: int, pdu: bytes, timeout_s: float) -> None:
-        """Sends a request as it stands: a write of one register (function 6 or 16), or a request of no registers.
+        """Sends a request as it stands: one of `writes`, or a request of no registers. Returns when it is confirmed.
 
-        Waits and raises as `read` does, and never sends a command twice; returns when the device has confirmed it.
+        Waits and raises as `read` does, and never sends a command twice: after DeviceSilent or BadReply nobody knows
+        whether it was carried out. The confirmation must repeat address and value, or address and count, exactly.
+
+        Unit 0 of a line without transaction numbers is every device on it: nobody answers, and the line is left alone
+        for 200 ms while they carry it out. The confirmation of functions 5 and 6 is the image of the request, as is an
+        adapter's echo: on a serial line of which that is not known yet, the place is read first.
         """
+        if unit == _BROADCAST and not self._tagged:
+            await self._broadcast(pdu)
+            return
+        if pdu[0] in _SAME_AS_REQUEST and not self._echo_known:
+            await self._learn_echo(unit, pdu, timeout_s)
         async with self._turn:
             await self._silence(unit)
             await self._ask(Expected.to_command(unit, pdu, echoing=self.counts.echoes > 0), timeout_s)
 
+    async def _broadcast(self, pdu: bytes) -> None:
+        if pdu[0] not in WRITES:
+            raise ValueError(f"only writes may be broadcast, not function {pdu[0]}: nobody answers unit 0")
+        async with self._turn:
+            await self._silence(_BROADCAST)
+            self._buffer = b""
+            await self._connection.send(_BROADCAST, pdu)
+            now = asyncio.get_running_loop().time()
+            self._quiet.busy_until(now + self._characters_s(len(pdu) + 3) + _TURNAROUND_S)
+
+    async def _learn_echo(self, unit: int, pdu: bytes, timeout_s: float) -> None:
+        """Whatever comes of this read, afterwards it is known whether the adapter gives back what is sent."""
+        try:
+            await self.read(unit, 1 if pdu[0] == 5 else 3, int.from_bytes(pdu[1:3], "big"), 1, timeout_s)
+        except BusDown:
+            raise
+        except DriverError as error:
+            log.debug("bus %s: before the first write: %s", self.bus.name, error)
+
+    def _readable(self, expected: Expected) -> Expected:
+        most = MOST_BITS if expected.function in BIT_READS else MOST_REGISTERS
+        if expected.unit == _BROADCAST and not self._tagged:
+            raise ValueError(f"bus {self.bus.name}: nobody answers a read of unit 0: it is the address of all devices")
+        if not 1 <= expected.count <= most:
+            raise ValueError(f"function {expected.function} reads 1 to {most} at a time, not {expected.count}")
+        return expected
+
     async def _ask(self, expected: Expected, timeout_s: float) -> tuple[int, ...]:
-        if self._client is None or not self._client.connected:
+        if not self.connected:
             raise BusDown(f"bus {self.bus.name}: {self.where} is not open")
+        if self._parked:
+            self._parked = False
+            await self._connect()
         loop = asyncio.get_running_loop()
-        client = self._client
-        limit_s = max(timeout_s, 2 * self._wire_s(expected.count))
-        request = self._request = _Request(expected)
-        if self._rtu:
+        limit_s = max(timeout_s, 2 * self._wire_s(expected))
+        request = self._request = Outstanding(expected, loop.time(), limit_s)
+        if not self._tagged:
             self._buffer = b""  # whatever is left there is not the answer to this request
-        started = loop.time()
         try:
             with heeding_cancellation():
                 async with asyncio.timeout(limit_s) as request.deadline:
-                    response = await client.execute(False, _Pdu(expected))
+                    pdu = await self._connection.ask(expected.unit, request_pdu(expected))
         except TimeoutError as error:
-            raise self._failure(request, started, limit_s) from error
-        except ModbusException as error:
+            raise self._failure(request) from error
+        except BusDown:
             self.close()
-            raise BusDown(f"bus {self.bus.name}: {error}") from error
+            raise
         except asyncio.CancelledError:
             self._quiet.abandoned(expected.unit, loop.time(), limit_s)
             raise
         finally:
             self._request = None
-        self._unanswered = 0
-        self.latency_s = loop.time() - started
-        self._quiet.answered(expected.unit, started, loop.time())
-        return self._checked(response, expected)
+            self._rest()
+        self._unanswered = self._foreign = 0
+        self._echo_known = True
+        self.latency_s = loop.time() - request.started
+        self._quiet.answered(expected.unit, request.started, loop.time())
+        return read_answer(pdu, expected)
 
-    def _failure(self, request: _Request, started: float, limit_s: float) -> DriverError:
+    def _failure(self, request: Outstanding) -> DriverError:
         """Why there is no answer, after noting for how long the line or the unit must be left alone."""
-        unit = request.expected.unit
+        unit, limit_s = request.expected.unit, request.limit_s
         if request.error is not None:
             if self._quiet.owing() - {unit}:  # it may be another's late answer, spoilt, and this one's is still to come
-                self._quiet.timed_out(unit, started, limit_s)
+                self._quiet.timed_out(unit, request.started, limit_s)
             else:
-                self._quiet.garbled(unit, started, limit_s)
+                self._quiet.garbled(unit, request.started, limit_s)
             self._unanswered = 0
             return request.error
         if not self.connected:
             return BusDown(f"bus {self.bus.name}: {self.where} went away while unit {unit} was asked")
-        self._quiet.timed_out(unit, started, limit_s)
+        self._echo_known = True
+        waited_s = asyncio.get_running_loop().time() - request.started if self._ascii else 0.0
+        self._quiet.timed_out(unit, request.started, max(limit_s, waited_s))
         self._unanswered += 1
-        if self._unanswered >= _GIVE_UP_AFTER:
+        if self._connection.unsent:
             self._reset()
-        if self._rtu and self._buffer:
-            return BadCheckSum(f"unit {unit}: {len(self._buffer)} bytes came within {limit_s:g} s, but no sound answer")
-        return DeviceSilent(f"unit {unit} did not answer within {limit_s:g} s")
+            return BusDown(f"bus {self.bus.name}: {self.where} took no bytes for {limit_s:g} s: hung, or held up")
+        came = len(self._buffer) + request.stray
+        if self._unanswered >= _GIVE_UP_AFTER or (came and not self._serial):
+            self._reset()  # a stream that stops in the middle of a frame has lost its place
+        elif not self._serial and self._mute is None:
+            self._mute = asyncio.get_running_loop().call_at(request.started + _MUTE_S, self._reset)
+        if came:
+            self.counts.of(unit).garbled += 1
+            return BadCheckSum(f"unit {unit}: {came} bytes came within {limit_s:g} s, but no sound answer")
+        echo = ": only the echo of the request came, from the adapter" if request.echoed else ""
+        return DeviceSilent(f"unit {unit} did not answer within {limit_s:g} s{echo}")
 
-    def _checked(self, response: ModbusPDU, expected: Expected) -> tuple[int, ...]:
-        if response.isError():
-            code = response.exception_code
-            text = f"unit {expected.unit}, registers {expected.address} to {expected.address + expected.count - 1}"
-            if code in _NO_SUCH:
-                raise NoSuchRegister(f"{text}: exception {code}, the device has no such register", code)
-            if code in _ABSENT_UNIT:
-                raise DeviceSilent(f"{text}: exception {code}, the TCP gateway cannot reach it")
-            raise DeviceFault(f"{text}: exception {code}, the device cannot answer now", code)
-        words = tuple(response.registers) if not expected.command else ()
-        same = response.function_code == expected.function and response.dev_id == expected.unit
-        if not same or len(words) != expected.count:
-            raise BadReply(f"unit {expected.unit}: the answer is not to this request: {response}")
-        return words
+    async def _connect(self) -> None:
+        await self._connection.open()
+        self._buffer = b""
+        self._unanswered = self._foreign = 0
+        self._quiet.heard(asyncio.get_running_loop().time())
+
+    def _rest(self) -> None:
+        """With `close_when_idle`: from now on the connection has so long to be of use."""
+        if self._idle is not None:
+            self._idle.cancel()
+        if self.bus.close_when_idle_us is not None:
+            self._idle = asyncio.get_running_loop().call_later(self.bus.close_when_idle_us / 1e6, self._park)
+
+    def _park(self) -> None:
+        if self._request is None and self._connection.connected:
+            self._parked = True
+            self._connection.close()
 
     async def _silence(self, unit: int) -> None:
         """Waits until the line may be used for this unit; what comes in meanwhile is thrown away."""
-        if not self._rtu:
+        if self._tagged:
             return
         loop = asyncio.get_running_loop()
         give_up = max(loop.time(), self._quiet.free_at(unit)) + _NOISE_S
         while (wait_s := self._quiet.free_at(unit) - loop.time()) > 0:
             if loop.time() > give_up:
+                self.counts.of(unit).garbled += 1
                 raise BadCheckSum(f"bus {self.bus.name}: the line is never silent: noise, or a second client on it")
             if wait_s < _TICK_S:
                 select.select((), (), (), wait_s)  # exact, and shorter than what the event loop would make of it
                 wait_s = 0.0
             await asyncio.sleep(max(0.0, wait_s - _TICK_S))
 
-    def _wire_s(self, count: int) -> float:
-        characters = _REQUEST_BYTES + 5 + 2 * count
-        return characters * BITS_PER_CHARACTER / self.bus.baud if self._rtu else 0.0
+    def _wire_s(self, expected: Expected) -> float:
+        """How long request and answer take on the wire: unit, PDU and check of each."""
+        sent = max(len(expected.command), _READ_PDU_BYTES) + _FRAME_BYTES
+        return self._characters_s(sent + expected.answer_length + _FRAME_BYTES)
+
+    def _characters_s(self, count: int) -> float:
+        if not self._serial:
+            return 0.0
+        return (2 * count + _ASCII_MARKS if self._ascii else count) * BITS_PER_CHARACTER / self.bus.baud
 
     def _received(self, data: bytes, transaction: int) -> bytes | None:
         """Everything that arrives, as it arrives; the answer's PDU once it is there."""
-        self._quiet.heard(asyncio.get_running_loop().time())
+        now = asyncio.get_running_loop().time()
+        self._quiet.heard(now)
+        if self._mute is not None:
+            self._mute.cancel()
+            self._mute = None
         self._buffer = (self._buffer + data)[-_MAX_BUFFER:]
         request = self._request
-        if request is None or request.answered or request.error is not None:
+        if request is None or not request.waits:
             self._stray()
             return None
-        if self._rtu:
-            scan = scan_rtu(self._buffer, request.expected, self._quiet.owing())
-        else:
-            scan = scan_tcp(self._buffer, replace(request.expected, transaction=transaction))
+        scan = self._look(replace(request.expected, transaction=transaction))
         self._buffer = scan.rest
         self._note(scan)
+        request.stray += scan.noise
+        request.echoed |= scan.echoed
         if scan.found is Found.REPLY:
             request.answered = True
+            if request.stray:
+                self.counts.noisy_answers += 1
+                self.counts.of(request.expected.unit).resyncs += 1
             return scan.pdu
-        if scan.found is Found.MORE:
-            return None
+        if scan.found is not Found.MORE:
+            self._not_an_answer(request, scan)
+        elif self._foreign >= _MOST_FOREIGN:
+            self._not_an_answer(request, Scan(Found.BROKEN, text=f"{self._foreign} answers in a row to other requests"))
+        elif self._ascii and scan.rest:
+            latest = request.started + request.limit_s + _ASCII_PAUSES_S
+            request.extend(min(now + ASCII_PAUSE_S, latest))
+        return None
+
+    def _look(self, expected: Expected) -> Scan:
+        if self._tagged:
+            return scan_tcp(self._buffer, expected)
+        return (scan_ascii if self._ascii else scan_rtu)(self._buffer, expected, self._quiet.owing())
+
+    def _not_an_answer(self, request: Outstanding, scan: Scan) -> None:
+        """The request has failed, and its maker need not wait for the deadline."""
         unit = request.expected.unit
         if scan.found is Found.GARBLED:
+            self.counts.of(unit).garbled += 1
             request.error = BadCheckSum(f"unit {unit}: {scan.text}")
         else:
+            self.counts.of(unit).wrong_answers += 1
             request.error = BadReply(f"unit {unit}: {scan.text}")
-        self._cut_short(request)
-        if scan.found is Found.BROKEN:
+        request.cut_short()
+        if scan.found is Found.BROKEN or (scan.found is Found.GARBLED and not self._serial):
             self._reset()
-        return None
 
     def _stray(self) -> None:
         """What comes while nobody asks: an answer that missed its deadline, or noise."""
-        if not self._rtu:
+        if self._tagged:
             scan = scan_tcp(self._buffer, None)
             self._buffer = scan.rest
             self._note(scan)
-            if scan.found is Found.BROKEN:
+            if scan.found is Found.BROKEN or self._foreign >= _MOST_FOREIGN:
                 self._reset()
+            return
+        if self._ascii:
+            while (taken := take_ascii(self._buffer)).body is not None:
+                if taken.body:
+                    self._late(taken.body[0])
+                self._buffer = taken.rest
+            self._buffer = taken.rest
             return
         while self._buffer and (length := rtu_frame(self._buffer)) != 0:
             if length is not None:
@@ -298,21 +360,28 @@ class ModbusLine:
             self._buffer = self._buffer[length:] if length else b""
 
     def _late(self, unit: int) -> None:
+        if unit == _BROADCAST:  # nobody else sends as unit 0
+            self._echo()
+            return
         self.counts.late_answers += 1
+        self.counts.of(unit).late_answers += 1
         self._quiet.paid(unit)
         log.debug("bus %s: unit %d answered after its deadline; thrown away", self.bus.name, unit)
 
     def _note(self, scan: Scan) -> None:
-        if self._rtu:
+        if self._tagged:
+            self.counts.foreign_frames += len(scan.skipped)
+            self._foreign += len(scan.skipped)
+        else:
             for unit in scan.skipped:
                 self._late(unit)
-            self.counts.noisy_answers += bool(scan.noise)
-        else:
-            self.counts.foreign_frames += len(scan.skipped)
         if scan.echoed:
-            if not self.counts.echoes:
-                log.warning("bus %s: the adapter gives back what is sent (local echo); it is skipped", self.bus.name)
-            self.counts.echoes += 1
+            self._echo()
+
+    def _echo(self) -> None:
+        if not self.counts.echoes:
+            log.warning("bus %s: %s", self.bus.name, ECHO)
+        self.counts.echoes += 1
 
     def _reset(self) -> None:
         """The connection is of no more use: close it, so that the caller opens a new one."""
@@ -321,77 +390,9 @@ class ModbusLine:
         log.debug("bus %s: closing %s to start afresh", self.bus.name, self.where)
         self.close()
 
-    def _lost(self, connected: bool = False) -> None:
+    def _lost(self) -> None:
         """The transport is gone: a request that is out need not wait for its deadline."""
-        if not connected and self._request is not None and not self._request.answered:
-            self._cut_short(self._request)
-
-    def _cut_short(self, request: _Request) -> None:
-        if not request.deadline.expired():
-            request.deadline.reschedule(asyncio.get_running_loop().time())
-
-    def _new_client(self) -> AsyncModbusSerialClient | AsyncModbusTcpClient:
-        client: AsyncModbusSerialClient | AsyncModbusTcpClient
-        if self._rtu:
-            client = AsyncModbusSerialClient(
-                self.bus.port,
-                framer=FramerType.RTU,
-                baudrate=self.bus.baud,
-                parity=self.bus.parity,
-                stopbits=self.bus.stop_bits,
-                reconnect_delay=0,
-                timeout=_LIBRARY_WAIT_S,
-                retries=0,
-                trace_connect=self._lost,
-            )
-            client.ctx.framer = _StrictRtu(self._received)
-        else:
-            client = AsyncModbusTcpClient(
-                self.bus.host,
-                port=self.bus.tcp_port,
-                framer=FramerType.SOCKET,
-                reconnect_delay=0,
-                timeout=_LIBRARY_WAIT_S,
-                retries=0,
-                trace_connect=self._lost,
-            )
-            client.ctx.framer = _StrictTcp(self._received)
-        client.ctx.max_buffer_size = 1 << 20  # what has come is bounded here, not thrown away there
-        return client
-
-
-class _Pdu(ModbusPDU):
-    """Our request as the library sends it: what is asked for is checked before, and not again by the library."""
-
-    def __init__(self, expected: Expected) -> None:
-        super().__init__(dev_id=expected.unit)
-        pdu = request_pdu(expected)
-        self.function_code, self._body = pdu[0], pdu[1:]
-
-    def encode(self) -> bytes:
-        """Everything behind the function code."""
-        return self._body
-
-
-class _Strict(FramerBase):
-    """The library's framing with our own idea of an answer."""
-
-    def __init__(self, received: Callable[[bytes, int], bytes | None]) -> None:
-        super().__init__(DecodePDU(False))
-        self._received = received
-
-    def handleFrame(self, data: bytes, exp_devid: int, exp_tid: int) -> tuple[int, ModbusPDU | None]:  # noqa: N802 - the library's name
-        """Takes everything; gives the answer once it is there."""
-        pdu = self._received(data, exp_tid)
-        response = self.decoder.decode(pdu) if pdu else None
-        if response is not None:
-            response.dev_id, response.transaction_id = exp_devid, exp_tid
-        return len(data), response
-
-
-class _StrictRtu(_Strict, FramerRTU):
-    """RTU requests, strict answers."""
-
-
-class _StrictTcp(_Strict, FramerSocket):
-    """TCP requests, strict answers."""
+        if self._request is not None and not self._request.answered:
+            self._request.cut_short()
+        if self._on_lost is not None:
+            self._on_lost()

@@ -1,10 +1,22 @@
-"""Opening a port or a connection: the reason it failed in a technician's words, and the socket options that matter."""
+"""Opening a port or a connection: why it failed in a technician's words, who else has it, the options that matter."""
 
 import asyncio
 import errno
+import fcntl
+import logging
+import os
 import socket
+import termios
+from contextlib import suppress
+from pathlib import Path
 
-__all__ = ["tune", "why_not_open"]
+from gateway.site import Bus
+
+__all__ = ["claim", "holders", "release", "tune", "why_not_open"]
+
+log = logging.getLogger(__name__)
+
+_PSEUDO_TERMINALS = "/dev/pts/"
 
 
 def why_not_open(where: str, cause: Exception | None, *, serial: bool) -> str:
@@ -13,7 +25,8 @@ def why_not_open(where: str, cause: Exception | None, *, serial: bool) -> str:
     if serial and number == errno.ENOENT:
         return f"there is no port {where}; is the adapter plugged in?"
     if serial and number in {errno.EBUSY, errno.EAGAIN}:
-        return f"{where} is in use by another program"
+        others = holders(where)
+        return f"{where} is in use by another program" + (f": {', '.join(others)}; stop it first" if others else "")
     if number in {errno.EACCES, errno.EPERM}:
         return f"no permission to open {where}"
     if number == errno.ECONNREFUSED:
@@ -21,8 +34,48 @@ def why_not_open(where: str, cause: Exception | None, *, serial: bool) -> str:
     return f"cannot open {where}: {cause or 'no reason given'}"
 
 
-def tune(transport: asyncio.BaseTransport) -> None:
-    """No waiting to fill segments, and a peer that vanished is noticed in seconds, not hours."""
+def holders(port: str) -> tuple[str, ...]:
+    """The other programs that have this port open, as `mbpoll (process 4711)`; only those we are allowed to see."""
+    real = os.path.realpath(port)
+    found = []
+    for process in Path("/proc").glob("[0-9]*"):
+        if int(process.name) == os.getpid():
+            continue
+        with suppress(OSError):
+            if any(_leads_to(entry, real) for entry in (process / "fd").iterdir()):
+                found.append(f"{(process / 'comm').read_text().strip()} (process {process.name})")
+    return tuple(sorted(found))
+
+
+def claim(transport: asyncio.Transport, bus: Bus) -> None:
+    """Keeps a serial port, already locked against programs that ask (flock), from those that do not (TIOCEXCL).
+
+    One that had it open before takes bytes of our answers: that is told. A pseudo-terminal is left as it is: it would
+    stay closed to everyone after a program that died.
+    """
+    if os.path.realpath(bus.port).startswith(_PSEUDO_TERMINALS):
+        return
+    _exclusive(transport, termios.TIOCEXCL)
+    for other in holders(bus.port):
+        log.warning("bus %s: %s is also open in %s, which will take some of its bytes", bus.name, bus.port, other)
+
+
+def release(transport: asyncio.Transport) -> None:
+    """Throws away what the port has not sent, for closing it would wait for that, and lets others open it again."""
+    port = getattr(transport, "sync_serial", None)
+    if port is None:
+        return
+    with suppress(OSError, termios.error):  # it may be unplugged
+        termios.tcflush(port.fileno(), termios.TCOFLUSH)
+    _exclusive(transport, termios.TIOCNXCL)
+
+
+def tune(transport: asyncio.Transport) -> None:
+    """No waiting to fill segments, and a peer that vanished is noticed in seconds, not hours.
+
+    The first probe of a silent connection goes out after ten seconds, and ten seconds without an acknowledgement end
+    it (`TCP_USER_TIMEOUT`, RFC 5482, which on Linux also bounds keepalive): under 30 s in all.
+    """
     connection: socket.socket = transport.get_extra_info("socket")
     for level, option, value in (
         (socket.IPPROTO_TCP, socket.TCP_NODELAY, 1),
@@ -33,3 +86,17 @@ def tune(transport: asyncio.BaseTransport) -> None:
         (socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT, 10_000),
     ):
         connection.setsockopt(level, option, value)
+
+
+def _exclusive(transport: asyncio.Transport, request: int) -> None:
+    port = getattr(transport, "sync_serial", None)
+    if port is not None:
+        with suppress(OSError, termios.error):
+            fcntl.ioctl(port.fileno(), request)
+
+
+def _leads_to(entry: Path, real: str) -> bool:
+    try:
+        return str(entry.readlink()) == real
+    except OSError:
+        return False

@@ -80,6 +80,10 @@ class Quiet:
         slowest_s = state.slowest_s
         self._until = max(self._until, started + (min(limit_s, 2 * slowest_s) if slowest_s else limit_s))
 
+    def busy_until(self, until: float) -> None:
+        """The devices have something to do: nobody is asked before."""
+        self._until = max(self._until, until)
+
     def paid(self, unit: int) -> None:
         """A sound frame of the unit came while nobody waited for it."""
         state = self._unit(unit)

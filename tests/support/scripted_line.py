@@ -3,12 +3,16 @@
 A transcript begins with a sentence and then has one step per line::
 
     ? 1 3 0 2            the gateway reads: unit, function, address, count
+    * 1 05 00 07 FF 00   the gateway commands: unit, and the PDU in hexadecimal
     >> 01 03 ...         the gateway sends exactly these bytes
     << 01 03 ...         the peer sends these bytes
     << @0.5 01 03 ...    the same, after half of the device's timeout
+    << ":0103..\\r\\n"     characters instead of bytes, on either side
     = 1234 5678          the read ends with these registers
+    done                 the command ends as confirmed, or as sent where nobody confirms
     ! BadReply           the read ends with this error, and with nothing else
     ! NoSuchRegister 2   the same, with the exception code of the answer
+    counts 1 2 0 0 1     the unit's late, wrong and garbled answers and its resyncs, as counted
     closed               the connection is closed from the gateway's side
     opened               the gateway connects again
 """
@@ -129,10 +133,10 @@ class Socket:
 
 
 @asynccontextmanager
-async def serial_line(baud: int = 115200) -> AsyncIterator[tuple[Pty, ModbusLine]]:
+async def serial_line(baud: int = 115200, kind: str = "modbus-rtu") -> AsyncIterator[tuple[Pty, ModbusLine]]:
     """A pty and an opened line on it."""
     peer = Pty()
-    line = ModbusLine(Bus("bench", "modbus-rtu", port=peer.path, baud=baud))
+    line = ModbusLine(Bus("bench", kind, port=peer.path, baud=baud))
     try:
         await line.open()
         yield peer, line
@@ -142,11 +146,11 @@ async def serial_line(baud: int = 115200) -> AsyncIterator[tuple[Pty, ModbusLine
 
 
 @asynccontextmanager
-async def tcp_line() -> AsyncIterator[tuple[Socket, ModbusLine]]:
+async def tcp_line(kind: str = "modbus-tcp") -> AsyncIterator[tuple[Socket, ModbusLine]]:
     """A listening socket and a line connected to it."""
     peer = Socket()
     await peer.listen()
-    line = ModbusLine(Bus("bench", "modbus-tcp", host="127.0.0.1", tcp_port=peer.port))
+    line = ModbusLine(Bus("bench", kind, host="127.0.0.1", tcp_port=peer.port))
     try:
         await line.open()
         await peer.accept()
@@ -158,7 +162,7 @@ async def tcp_line() -> AsyncIterator[tuple[Socket, ModbusLine]]:
 
 async def play(name: str, steps: Sequence[str], peer: Pty | Socket, line: ModbusLine) -> None:
     """Play one transcript; AssertionError names the line of it that did not hold."""
-    reading: asyncio.Task[tuple[int, ...]] | None = None
+    reading: asyncio.Task[tuple[int, ...] | None] | None = None
     for number, text in enumerate(steps, start=1):
         kind, _, rest = text.partition(" ")
         where = f"{name}:{number}: {text}"
@@ -167,17 +171,28 @@ async def play(name: str, steps: Sequence[str], peer: Pty | Socket, line: Modbus
                 case "?":
                     unit, function, address, count = map(int, rest.split())
                     reading = asyncio.create_task(line.read(unit, function, address, count, TIMEOUT_S))
+                case "*":
+                    unit_text, _, pdu = rest.partition(" ")
+                    reading = asyncio.create_task(line.command(int(unit_text), bytes.fromhex(pdu), TIMEOUT_S))
                 case ">>":
-                    wanted = bytes.fromhex(rest)
+                    wanted = _bytes(rest)
                     assert (await peer.receive(len(wanted))).hex(" ") == wanted.hex(" "), where
                 case "<<":
                     if rest.startswith("@"):
                         share, _, rest = rest[1:].partition(" ")
                         await asyncio.sleep(float(share) * TIMEOUT_S)
-                    await peer.send(bytes.fromhex(rest))
+                    await peer.send(_bytes(rest))
                 case "=":
                     assert reading is not None, where
                     assert await reading == tuple(int(word, 16) for word in rest.split()), where
+                case "done":
+                    assert reading is not None, where
+                    assert await reading is None, where
+                case "counts":
+                    unit, *wanted_counts = map(int, rest.split())
+                    counts = line.counts.of(unit)
+                    told = [counts.late_answers, counts.wrong_answers, counts.garbled, counts.resyncs]
+                    assert told == wanted_counts, f"{where}: {told}"
                 case "!":
                     assert reading is not None, where
                     await _fails(reading, rest.split(), where)
@@ -193,7 +208,13 @@ async def play(name: str, steps: Sequence[str], peer: Pty | Socket, line: Modbus
             raise AssertionError(f"{where}: nothing came") from error
 
 
-async def _fails(reading: asyncio.Task[tuple[int, ...]], wanted: list[str], where: str) -> None:
+def _bytes(text: str) -> bytes:
+    if text.startswith('"'):
+        return text.strip('"').encode("ascii").decode("unicode_escape").encode("latin-1")
+    return bytes.fromhex(text)
+
+
+async def _fails(reading: asyncio.Task[tuple[int, ...] | None], wanted: list[str], where: str) -> None:
     outcome: object
     try:
         outcome = await reading

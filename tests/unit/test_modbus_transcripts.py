@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from gateway.drivers.opening import why_not_open
+from gateway.site import SERIAL_KINDS
 from tests.conftest import ROOT
 from tests.support.scripted_line import play, serial_line, tcp_line
 from tests.support.scripted_poll import play_polls
@@ -14,27 +15,24 @@ from tests.support.scripted_poll import play_polls
 CASES = ROOT / "tests" / "cases"
 
 
-@pytest.mark.parametrize("case", sorted((CASES / "modbus-rtu").glob("*.txt")), ids=lambda path: path.stem)
-def test_a_serial_transcript(case: Path) -> None:
+KINDS = ("modbus-rtu", "modbus-ascii", "modbus-tcp", "modbus-rtu-over-tcp")
+
+
+@pytest.mark.parametrize(
+    ("kind", "case"),
+    [
+        pytest.param(kind, case, id=f"{kind}-{case.stem}")
+        for kind in KINDS
+        for case in sorted((CASES / kind).glob("*.txt"))
+    ],
+)
+def test_a_transcript(kind: str, case: Path) -> None:
     """Every byte sent, every verdict and every number is the transcript's."""
 
     steps = case.read_text(encoding="utf-8").splitlines()
 
     async def run() -> None:
-        async with serial_line() as (peer, line):
-            await play(case.name, steps, peer, line)
-
-    asyncio.run(run())
-
-
-@pytest.mark.parametrize("case", sorted((CASES / "modbus-tcp").glob("*.txt")), ids=lambda path: path.stem)
-def test_a_tcp_transcript(case: Path) -> None:
-    """Every byte sent, every verdict and every number is the transcript's."""
-
-    steps = case.read_text(encoding="utf-8").splitlines()
-
-    async def run() -> None:
-        async with tcp_line() as (peer, line):
+        async with serial_line(kind=kind) if kind in SERIAL_KINDS else tcp_line(kind) as (peer, line):
             await play(case.name, steps, peer, line)
 
     asyncio.run(run())
