@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any, TextIO
 
 from gateway.check_pack import check_pack, is_pack
+from gateway.check_ratings import print_ratings, ratings_data
 from gateway.check_words import print_notes, print_readings, print_table, readings_chosen, test_of
 from gateway.config import Loaded, read
 from gateway.drivers.profile import Register
@@ -100,6 +101,7 @@ def _as_data(loaded: Loaded | None, errors: Sequence[Problem]) -> dict[str, Any]
             for c in site.channels.values()
         ],
         "reads": [asdict(wire) for wire in wire_reads(loaded)],
+        "ratings": ratings_data(site, loaded.pipe_gpm),
         "rules": [_rule_data(rule) for rule in site.rules],
         "readings_chosen": readings_chosen(rule for pack in loaded.packs for rule in pack.rules),
         "unbound": dict(loaded.unbound),
@@ -138,6 +140,7 @@ def _print_summary(path: Path, loaded: Loaded, out: TextIO) -> None:
         f"\n{site.name} ({site.id}), {site.discharger}; times in {site.time_zone}\n"
     )
     _print_reads(loaded, out)
+    print_ratings(site, loaded.pipe_gpm, out)
     _print_packs(loaded, out)
     _print_rules(site, out)
     print_readings(readings_chosen(rule for pack in loaded.packs for rule in pack.rules), out)

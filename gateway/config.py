@@ -31,6 +31,7 @@ class Loaded:
     packs: tuple[Pack, ...]  # as this site takes them: its answers and its stricter numbers included
     profiles: Mapping[str, DeviceProfile]  # by device
     unbound: Mapping[str, str]  # rule id -> why no channel feeds it
+    pipe_gpm: float | None = None  # what the sewer carries when full
 
 
 def load(path: Path, *, for_replay: bool = False) -> Site:
@@ -78,6 +79,7 @@ def read(path: Path, *, for_replay: bool = False, today: date | None = None) -> 
         packs=tuple(built.packs.values()),
         profiles=profiles,
         unbound=built.unbound,
+        pipe_gpm=built.pipe_gpm,
     )
 
 

@@ -7,6 +7,7 @@ checked by `site_build`.
 from typing import Annotated, Any, Literal
 
 from gateway.config_files import Source
+from gateway.config_flow import CrossCheckTable, PrimaryTable
 from gateway.config_mistakes import ANY_SITE
 from gateway.config_table import (
     Day,
@@ -79,18 +80,6 @@ class CalibrationTable(Table):
     offset: Quantity | None = None
 
 
-class PrimaryTable(Table):
-    """The flume or weir that turns the level into flow."""
-
-    kind: Literal["parshall", "v-notch"]
-    throat: Quantity | None = None
-    """Parshall: throat width."""
-    angle: Quantity | None = None
-    """V-notch: full angle."""
-    head_offset: Quantity | None = None
-    """Added to the level to give the head above the throat floor or the vertex."""
-
-
 class ScaleTable(Table):
     """A transmitter's range: the input at both ends and what it means."""
 
@@ -120,6 +109,10 @@ class ChannelTable(Table):
     derived_from: Annotated[str | None, Field(alias="from")] = None
     """The level channel this flow is computed from."""
     primary: PrimaryTable | None = None
+    cross_check: CrossCheckTable | None = None
+    """For a flow that its transmitter computes: what to compare it with."""
+    crown: Quantity | None = None
+    """For a level: where the pipe is full. From there on a flow computed from it is not believed."""
     poll: Duration | None = None
     """How often it is read; 15 s unless stated."""
     hold: Duration | None = None

@@ -70,7 +70,7 @@ class Sample:
     none. `value` is the decoded number in the channel's source unit, None when there is none; NaN and infinities are
     passed on as they are for quality control to flag. `quality` and `mode` are what the source itself says (status
     register, quality column), `note` the word for it among the reading's tests: they can only worsen what quality
-    control finds.
+    control finds. `remark` is a word among the tests that changes no quality.
     """
 
     channel: str
@@ -81,6 +81,7 @@ class Sample:
     quality: Quality = Quality.GOOD
     mode: Mode = Mode.RUN
     note: str = ""
+    remark: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,8 +15,8 @@ from gateway.model import AlarmState, Instant, Note, Outcome, Reading, Resume, S
 from gateway.rules.accounts import Accounts
 from gateway.rules.judge import Judge
 from gateway.rules.laboratory import Laboratory
-from gateway.signals.derived import FlowFrom
 from gateway.signals.interlock import Discharge, Interlock
+from gateway.signals.level_flows import LevelFlows
 from gateway.signals.qc import QualityControl, evidence
 from gateway.signals.seconds import ChannelSeconds
 from gateway.signals.sensor import SensorWatch, sensor_alarm
@@ -34,7 +34,10 @@ _STEP_US = 2_000_000  # a wall clock that moves this much against the monotonic 
 class _Channel:
     """Everything that follows one channel, side by side."""
 
-    __slots__ = ("derived", "interlocked", "is_witness", "qc", "rules", "seconds", "sensor", "spec", "watches")
+    __slots__ = (
+        "comparison", "derived", "interlocked", "is_witness", "listeners", "qc", "rank", "rules", "seconds", "sensor",
+        "spec", "watches",
+    )  # fmt: skip
 
     def __init__(
         self,
@@ -43,6 +46,7 @@ class _Channel:
         severity: Severity,
         rules: list[Judge],
         watches: tuple[Watch, ...],
+        flows: LevelFlows,
         *,
         is_witness: bool,
         interlocked: bool,
@@ -55,7 +59,11 @@ class _Channel:
         self.watches = watches
         self.is_witness = is_witness
         self.interlocked = interlocked
-        self.derived: list[FlowFrom] = []
+        self.derived = flows.computed[spec.name]
+        self.listeners = flows.heard[spec.name]
+        self.comparison = flows.compared.get(spec.name)
+        # What others hang on comes first in a poll: levels that weaken a flow, then witnesses and levels that give one.
+        self.rank = 0 if self.listeners else 1 if is_witness or self.derived else 2
 
 
 class Pipeline:
@@ -71,6 +79,7 @@ class Pipeline:
         self.engine = AlarmEngine(site)
         self.judgement = Judgement(site, start)
         self.watches = Watches(site, start)
+        flows = LevelFlows(site, measured)
         self._channels = {
             name: _Channel(
                 spec,
@@ -78,15 +87,12 @@ class Pipeline:
                 _sensor_severity(site, name),
                 self.judgement.by_channel[name],
                 self.watches.by_channel[name],
+                flows,
                 is_witness=self.interlock.is_witness(name),
                 interlocked=name in site.discharging.applies_to,
             )
             for name, spec in site.channels.items()
         }
-        for spec in site.channels.values():
-            if spec.derived_from is not None and spec.name not in measured:
-                level = site.channels[spec.derived_from]
-                self._channels[level.name].derived.append(FlowFrom(spec, level))
         self._next_us = start.mono_us
         self._last = start
         self._began = False
@@ -97,8 +103,7 @@ class Pipeline:
         Deadlines that passed before the earliest of them are settled first. Raises LookupError for a channel that is
         not of this site.
         """
-        first: list[tuple[_Channel, Sample]] = []  # what others hang on: witnesses, and levels that give a flow
-        then: list[tuple[_Channel, Sample]] = []
+        ranks: tuple[list[tuple[_Channel, Sample]], ...] = ([], [], [])
         earliest = now
         for sample in samples:
             channel = self._channels.get(sample.channel)
@@ -106,13 +111,12 @@ class Pipeline:
                 raise LookupError(f"no channel {sample.channel!r} on site {self.site.id}: {', '.join(self._channels)}")
             if sample.at.mono_us < earliest.mono_us:
                 earliest = sample.at
-            (first if channel.is_witness or channel.derived else then).append((channel, sample))
+            ranks[channel.rank].append((channel, sample))
         step = Step()
         self._settle(earliest, step)
-        for channel, sample in first:
-            self._take(channel, sample, step)
-        for channel, sample in then:
-            self._take(channel, sample, step)
+        for rank in ranks:
+            for channel, sample in rank:
+                self._take(channel, sample, step)
         return self._close(step, now)
 
     def tick(self, now: Instant) -> Outcome:
@@ -204,6 +208,8 @@ class Pipeline:
         discharge = self.interlock.state(mono_us) if channel.interlocked else None
         dry = discharge is not None and discharge is not Discharge.WET
         idle = channel.is_witness and self.interlock.discharging(sample.channel, mono_us) is False
+        if channel.comparison is not None:
+            sample = channel.comparison(sample)
         reading = channel.qc.assess(sample, dry=dry, disagree=discharge is Discharge.DISAGREE, idle=idle)
         step.readings.append(reading)
         if reading.tests == ("order",):
@@ -220,6 +226,8 @@ class Pipeline:
         self.judgement.judge(channel.rules, reading, weight, step, discharging=discharging)
         for watch in channel.watches:
             watch.hear(reading, weight, step)
+        for listener in channel.listeners:
+            listener.hear(reading)
         for flow_from in channel.derived:
             self._take(self._channels[flow_from.channel], flow_from(reading), step)
 

@@ -26,6 +26,11 @@ class Problems:
         """The file can be used, and someone should look at this."""
         self._add(self.warnings, path, text)
 
+    def told(self, path: Path) -> bool:
+        """Whether a mistake was told of this key or of anything inside it."""
+        name = dotted(path)
+        return any(e.path == name or e.path.startswith((f"{name}.", f"{name}[")) for e in self.errors)
+
     def unknown_keys(self, table: Mapping[str, object], known: Iterable[str], path: Path = ()) -> None:
         """One error for each key of a table that nothing reads."""
         names = tuple(known)

@@ -8,10 +8,12 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from gateway.model import Severity
+from gateway.primary import CrossCheck, Primary
 
 __all__ = [
-    "Span", "Conversion", "Primary", "Channel", "Witness", "Discharging", "Baseline", "Term", "TownFlow", "Rule",
-    "AlarmPolicy", "Contact", "Bus", "Device", "Part", "LawNote", "Site", "SERIAL_KINDS", "TCP_KINDS", "MODBUS_KINDS",
+    "Span", "Conversion", "Primary", "CrossCheck", "Channel", "Witness", "Discharging", "Baseline", "Term", "TownFlow",
+    "Rule", "AlarmPolicy", "Contact", "Bus", "Device", "Part", "LawNote", "Site", "SERIAL_KINDS", "TCP_KINDS",
+    "MODBUS_KINDS",
 ]  # fmt: skip
 
 
@@ -52,16 +54,6 @@ class Conversion:
 
 
 @dataclass(frozen=True, slots=True)
-class Primary:
-    """A primary device: kind `parshall` (throat_ft) or `v-notch` (angle_deg), with zero offset of the head in ft."""
-
-    kind: str
-    throat_ft: float | None = None
-    angle_deg: float | None = None
-    head_offset_ft: float = 0.0
-
-
-@dataclass(frozen=True, slots=True)
 class Channel:
     """One measured quantity at one place.
 
@@ -81,6 +73,8 @@ class Channel:
     point: str | None = None
     derived_from: str | None = None
     primary: Primary | None = None
+    cross_check: CrossCheck | None = None  # a flow its transmitter computed, and what to compare it with
+    crown: float | None = None  # of a level: where the pipe is full; a flow from this level means nothing from there on
     conversion: Conversion = Conversion()
     full_scale: float | None = None  # at or above it the sensor is saturated
     fail_span: Span = Span()
@@ -205,6 +199,7 @@ class Rule:
     action: str = ""  # the one thing to do, for the text
     reading_approved_by: str = ""
     surrogate: bool = False
+    depth_only: bool = False  # a flow that rests on depth and an assumed roughness alone
     window: str = ""  # averages: `day` (fixed local day), `30-day` (trailing local days), `month` (calendar month)
     coverage: float = 0.75  # share of the discharging time that must be valid, else provisional
     min_days: int = 22  # discharge days a 30-day average needs, else provisional (docs/judging.md 5.6)

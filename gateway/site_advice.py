@@ -5,14 +5,17 @@ from collections.abc import Iterator, Mapping
 
 from gateway.config_files import DeviceProfile
 from gateway.drivers.plan import plan
+from gateway.primary import Primary
 from gateway.problems import Problems
-from gateway.signals.flow import rating
+from gateway.signals.flow import M_PER_FT
 from gateway.signals.pipe import CAPACITY_MARGIN
+from gateway.signals.ratings import rating
+from gateway.signals.weirs import FULL_CONTRACTION
 from gateway.site import Channel, Rule, Site
 from gateway.site_build import Built
 from gateway.units import conversion, format_duration
 
-__all__ = ["advise"]
+__all__ = ["advise", "threshold_of"]
 
 _BARE_PORT = re.compile(r"/dev/tty(USB|ACM)[0-9]+")
 _LOOPBACK = ("localhost", "127.0.0.1", "::1")
@@ -42,6 +45,9 @@ def advise(
     for rule_id, reason in built.unbound.items():
         if rule_id not in chosen:
             problems.warning(("site", "ordinances"), f"{rule_id} judges nothing here: {reason}")
+    for channel in site.channels.values():
+        if channel.primary is not None:
+            _fully_contracted(channel, channel.primary, problems)
     if for_replay:
         return
     for bus in site.buses.values():
@@ -67,7 +73,7 @@ def _testable(rule: Rule, site: Site, problems: Problems) -> None:
         problems.warning(
             ("channels", channel.name), f"has no baseline in force, so {rule.alarm} will answer: cannot tell"
         )
-    threshold = _threshold(rule, site)
+    threshold = threshold_of(rule, site)
     if threshold is None:
         return
     upward = rule.comparison.startswith(">")
@@ -97,7 +103,19 @@ def _ends(channel: Channel, *, upward: bool) -> Iterator[tuple[str, float, bool]
         yield "primary", conversion("cfs", channel.unit)(device.flow_cfs(device.h_max_ft)), True
 
 
-def _threshold(rule: Rule, site: Site) -> float | None:
+def _fully_contracted(channel: Channel, primary: Primary, problems: Problems) -> None:
+    """A V-notch too near the floor or the sides of its approach passes more than it says."""
+    if primary.kind != "v-notch":
+        return
+    least = {"crest_height": FULL_CONTRACTION["height_m"], "channel_width": FULL_CONTRACTION["width_m"]}
+    for key, least_m in least.items():
+        given_ft = getattr(primary, f"{key}_ft")
+        if given_ft is not None and given_ft < least_m / M_PER_FT:
+            text = f"is less than {least_m / M_PER_FT:.3g} ft: the notch is not fully contracted, its flow reads low"
+            problems.warning(("channels", channel.name, "primary", key), text)
+
+
+def threshold_of(rule: Rule, site: Site) -> float | None:
     """What must be exceeded, in the rule's unit; of a computed baseline the number declared beside it has to do."""
     if rule.factor is None:
         return rule.limit
@@ -127,7 +145,7 @@ def _fits_the_pipe(site: Site, pipe_gpm: float, problems: Problems) -> None:
     for rule in site.rules:
         if rule.quantity != "flow" or rule.kind not in ("limit", "slug"):
             continue
-        threshold = _threshold(rule, site)
+        threshold = threshold_of(rule, site)
         if threshold is None:
             continue
         threshold_gpm = conversion(rule.unit, "gpm")(threshold)

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 from gateway.config_words import Measured
 from gateway.drivers.profile import Point
 from gateway.problems import Problems
-from gateway.signals.flow import rating
-from gateway.site import Channel, Conversion, Primary, Span
+from gateway.site import Channel, Conversion, CrossCheck, Primary, Span
+from gateway.site_primary import build_cross_check, build_primary, check_level
 from gateway.spelling import did_you_mean
 from gateway.toml_lines import Path
 from gateway.units import (
@@ -136,6 +136,8 @@ class _ChannelReader:
             point=table.point,
             derived_from=table.derived_from,
             primary=self._primary(),
+            cross_check=self._cross_check(),
+            crown=self._crown(),
             conversion=to_unit,
             full_scale=self._full_scale(),
             fail_span=self._fail_span(source_unit, to_unit),
@@ -213,12 +215,7 @@ class _ChannelReader:
             return ""
 
     def _check_level(self) -> None:
-        name = self.table.derived_from or ""
-        level = self.tree.channels.get(name)
-        if level is None:
-            self.error("from", f"there is no channel {name!r}{did_you_mean(name, self.tree.channels)}")
-        elif level.quantity != "level":
-            self.error("from", f"{name} measures {level.quantity}; a primary device needs a level")
+        check_level(self.table.derived_from or "", ("channels", self.name, "from"), self.tree, self.problems)
         if self.table.primary is None:
             self.error("primary", "is required: which flume or weir turns the level into flow")
 
@@ -233,23 +230,25 @@ class _ChannelReader:
         if self.table.derived_from is None:
             self.error("primary", "needs `from`, the level channel it turns into flow")
         at: Path = ("channels", self.name, "primary")
-        needs, other = ("throat", "angle") if table.kind == "parshall" else ("angle", "throat")
-        if getattr(table, needs) is None or getattr(table, other) is not None:
-            self.problems.error((*at, needs), f"a {table.kind} needs its {needs}, and no {other}")
+        if table.downstream is not None and table.downstream == self.table.derived_from:
+            self.problems.error((*at, "downstream"), "is the level before the device: it takes one behind it")
+        return build_primary(table, at, self.tree, self.problems)
+
+    def _cross_check(self) -> CrossCheck | None:
+        table = self.table.cross_check
+        if table is None:
             return None
-        primary = Primary(
-            kind=table.kind,
-            throat_ft=None if table.throat is None else convert(table.throat, "ft", self.problems, (*at, "throat")),
-            angle_deg=None if table.angle is None else convert(table.angle, "deg", self.problems, (*at, "angle")),
-            head_offset_ft=0.0
-            if table.head_offset is None
-            else convert(table.head_offset, "ft", self.problems, (*at, "head_offset")) or 0.0,
-        )
-        try:
-            rating(primary)
-        except ValueError as error:
-            self.problems.error((*at, needs), str(error))
-        return primary
+        if self.table.quantity != "flow" or self.table.derived_from is not None:
+            self.error("cross_check", "is for a flow that its transmitter computes")
+        return build_cross_check(table, ("channels", self.name, "cross_check"), self.tree, self.problems)
+
+    def _crown(self) -> float | None:
+        if self.table.crown is None:
+            return None
+        if self.table.quantity != "level":
+            self.error("crown", f"only a level has a crown above it, not {self.table.quantity}")
+            return None
+        return convert(self.table.crown, self.unit, self.problems, ("channels", self.name, "crown"))
 
     def _conversion(self, source_unit: str) -> Conversion:
         table = self.table

@@ -83,4 +83,6 @@ class Record:
         caveats = ""
         if rule.uncertainty is not None and limit is not None and abs(value - limit) <= rule.uncertainty:
             caveats += f"; within the sensor's uncertainty of {rule.uncertainty:g} {rule.unit}"
+        if rule.depth_only:
+            caveats += "; computed from depth alone"
         return caveats + ("; measured by a surrogate" if rule.surrogate else "")

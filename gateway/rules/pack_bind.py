@@ -6,6 +6,7 @@ from datetime import date
 
 from gateway.rules.pack import Pack
 from gateway.rules.provision import Place, Provision
+from gateway.signals.ratings import rating
 from gateway.site import Baseline, Channel, Conversion, Rule, Span
 from gateway.units import conversion, difference_conversion
 
@@ -57,7 +58,7 @@ def bind(
             for channel in fed_by:
                 alarm = f"{provision.id}.{channel.name}" if several else provision.id
                 baseline = baselines.get(channel.name) if provision.factor is not None else None
-                rules.append(_for_channel(provision, pack, channel, alarm, baseline))
+                rules.append(_for_channel(provision, pack, channel, alarm, baseline, channels))
             if laboratory:
                 alarm = f"{provision.id}.{LABORATORY}" if several else provision.id
                 quantity = provision.quantities[0]
@@ -94,7 +95,14 @@ def _nothing_measures(provision: Provision) -> str:
     return f"no channel measures {named}{f' or one of {others} others' if others > 0 else ''}{at}"
 
 
-def _for_channel(provision: Provision, pack: Pack, channel: Channel, alarm: str, baseline: Baseline | None) -> Rule:
+def _for_channel(
+    provision: Provision,
+    pack: Pack,
+    channel: Channel,
+    alarm: str,
+    baseline: Baseline | None,
+    channels: Mapping[str, Channel],
+) -> Rule:
     unit = provision.unit or channel.unit
     rule = _rule(provision, pack, alarm, channel.name, channel.quantity, unit)
     if provision.kind in ("volume", "share"):
@@ -104,13 +112,40 @@ def _for_channel(provision: Provision, pack: Pack, channel: Channel, alarm: str,
     uncertainty = channel.uncertainty
     if uncertainty is not None:
         uncertainty = difference_conversion(channel.unit, unit)(uncertainty)
+    else:
+        uncertainty = _of_the_rating(provision, channel, baseline, unit, channels)
     return replace(
         rule,
         baseline=None if baseline is None else _baseline_in(baseline, unit),
         to_unit=conversion(channel.unit, unit),
         uncertainty=uncertainty,
         surrogate=channel.quantity in provision.surrogates,
+        depth_only=channel.primary is not None and rating(channel.primary).depth_only,
     )
+
+
+def _of_the_rating(
+    provision: Provision, channel: Channel, baseline: Baseline | None, unit: str, channels: Mapping[str, Channel]
+) -> float | None:
+    """How far a computed flow may be off at what the rule asks for, in the rule's unit; None where nobody can say.
+
+    The device's own and its level's. Of a computed baseline the number declared beside it has to do.
+    """
+    level = channels.get(channel.derived_from or "")
+    if channel.primary is None or level is None:
+        return None
+    threshold = provision.limit
+    if provision.factor is not None:
+        if baseline is None or baseline.value is None:
+            return None
+        floor = baseline.floor
+        threshold = provision.factor * conversion(baseline.unit, unit)(max(baseline.value, floor or baseline.value))
+    if threshold is None:
+        return None
+    to_gpm = conversion(unit, "gpm")
+    head_ft = 0.0 if level.uncertainty is None else difference_conversion(level.unit, "ft")(level.uncertainty)
+    gpm = rating(channel.primary).uncertainty_gpm(to_gpm(threshold), head_ft)
+    return None if gpm is None else difference_conversion("gpm", unit)(gpm)
 
 
 def _baseline_in(baseline: Baseline, unit: str) -> Baseline:

@@ -1,36 +1,52 @@
-"""Level to flow through a primary device: Parshall flumes and thin-plate V-notch weirs, free flow.
+"""Level to flow through a primary device: what every rating has in common, and which module rates which kind.
 
-Heads are in feet above the throat floor (flume) or the vertex of the notch (weir), flows in cfs and gpm.
-
-Sources. Parshall: the equations in US units (Parshall; USBR Water Measurement Manual), which reproduce the metric
-table of ISO 9826 / CJ/T 3008.3 within 0.35 %; head ranges from that table. V-notch: Kindsvater and Shen for 25 to 100
-degrees, fitted as in the USBR manual (7-7), head from 0.05 m (ISO 1438) to 1.25 ft (USBR), a fully contracted notch
-assumed; 22.5 degrees lies outside and keeps the plain C h^2.5. At 0.2 ft the plain formulas that printed tables use
-for 30 and 45 degrees give 8 and 5 % less than Kindsvater and Shen: they leave out the head correction.
-
-Submergence cannot be seen from one level: a surcharged flume reads high, and nothing here can tell.
+Heads are in feet above the device's own zero (throat floor, crest, vertex, invert), flows in cfs and gpm. All ratings
+hold for free flow: submergence cannot be seen from one level (`gateway.signals.derived` looks at a second one).
 """
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
+from typing import Protocol
 
-from gateway.site import Primary
 from gateway.units import conversion
 
-__all__ = ["Flow", "FlowState", "Rating", "rating"]
+__all__ = ["GPM_PER_CFS", "M_PER_FT", "Curve", "Flow", "FlowState", "PowerLaw", "Rating"]
 
-_M_PER_FT = 0.3048
-_STANDARD_GRAVITY_FT = 9.80665 / _M_PER_FT  # ft/s2
-_GPM_PER_CFS = conversion("cfs", "gpm").gain
+M_PER_FT = 0.3048
+GPM_PER_CFS = conversion("cfs", "gpm").gain
+_STEP = 1e-4  # of the head, either side, for the slope of a curve
+_HALVINGS = 200  # of an interval: past the last bit of any float
 
 
 class FlowState(StrEnum):
-    """Where the head lay in the range the rating was proven for."""
+    """Where the head lay in the range the rating was proven for. The words are those of a reading's tests."""
 
     OK = "ok"
     BELOW_RANGE = "below_range"
-    ABOVE_RANGE = "above_range"
+    ABOVE_RANGE = "saturated"
+    DOUBLE_VALUED = "double_valued"  # nearly full pipe: two depths carry the same flow
+    LEVEL_ONLY = "level_only"  # full pipe: the level says nothing of the flow
+
+
+class Curve(Protocol):
+    """Free flow over head."""
+
+    def flow_cfs(self, head_ft: float) -> float:
+        """The flow in cfs at a head above zero, in ft."""
+
+
+@dataclass(frozen=True, slots=True)
+class PowerLaw:
+    """Q = coefficient x (head + shift) ^ exponent, in cfs and ft."""
+
+    coefficient: float
+    exponent: float
+    shift_ft: float = 0.0
+
+    def flow_cfs(self, head_ft: float) -> float:
+        """The formula, whatever the head."""
+        return float(self.coefficient * (head_ft + self.shift_ft) ** self.exponent)
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,153 +59,104 @@ class Flow:
 
 @dataclass(frozen=True, slots=True)
 class Rating:
-    """Q = coefficient x (head + head_shift_ft) ^ exponent, in cfs and ft, proven from `h_min_ft` to `h_max_ft`.
+    """A curve, proven from `h_min_ft` to `h_max_ft` and up to `q_max_gpm`, and whose numbers these are.
 
-    `head_offset_ft` is the zero of the site: the level reading plus this is the head. `source` says whose numbers
-    these are.
+    `head_offset_ft` is the zero of the site: the level reading plus this is the head. `accuracy` is the device's own,
+    as a share of the flow. `submergence_limit` is the downstream head over the head up to which the flow is free, None
+    where nobody says. From `full_ft` on the pipe is full. `depth_only`: the flow rests on the depth and an assumed
+    roughness alone, which backwater falsifies unseen.
     """
 
     name: str
-    coefficient: float
-    exponent: float
+    curve: Curve
     h_min_ft: float
     h_max_ft: float
     source: str
-    head_shift_ft: float = 0.0
+    accuracy: float
+    submergence_limit: float | None = None
+    q_max_gpm: float | None = None
     head_offset_ft: float = 0.0
+    full_ft: float | None = None
+    depth_only: bool = False
 
-    def flow_gpm(self, head_ft: float) -> Flow:
+    def flow_gpm(self, level_ft: float) -> Flow:
         """The flow at a level reading, in gpm, with its state.
 
-        Below the range the formula is kept, since zero would lose real flow; at or below zero head the flow is zero.
-        Above the range the value is the formula's own and flagged: the device is saturated, and the number is no
+        Below the range the curve is kept, since zero would lose real flow; at or below zero head the flow is zero.
+        Above the range the value is the curve's own and flagged: the device is saturated, and the number is no
         measurement. A level that is NaN gives NaN, flagged.
         """
-        head = head_ft + self.head_offset_ft
-        return Flow(self.flow_cfs(head) * _GPM_PER_CFS, self._state(head))
+        head = level_ft + self.head_offset_ft
+        gpm = self.flow_cfs(head) * GPM_PER_CFS
+        return Flow(gpm, self._state(head, gpm))
 
     def flow_cfs(self, head_ft: float) -> float:
-        """The formula itself at a true head (the site's offset already applied), in cfs; zero at or below zero head."""
+        """The curve itself at a true head (the site's offset already applied), in cfs; zero at or below zero head."""
         if head_ft <= 0:
             return 0.0
         try:
-            return float(self.coefficient * (head_ft + self.head_shift_ft) ** self.exponent)
+            return self.curve.flow_cfs(head_ft)
         except OverflowError:
             return math.inf
 
-    def _state(self, head_ft: float) -> FlowState:
-        if self.h_min_ft <= head_ft <= self.h_max_ft:
-            return FlowState.OK
-        return FlowState.ABOVE_RANGE if head_ft > self.h_max_ft else FlowState.BELOW_RANGE
+    def head_ft(self, gpm: float) -> float | None:
+        """The head of a flow in gpm, where the rating is proven; None for a flow outside it."""
+        wanted = gpm / GPM_PER_CFS
+        low, high = self.h_min_ft, self.h_max_ft
+        if not self.flow_cfs(low) <= wanted <= self.flow_cfs(high):
+            return None
+        for _ in range(_HALVINGS):
+            middle = (low + high) / 2
+            if middle in (low, high):
+                break
+            low, high = (middle, high) if self.flow_cfs(middle) < wanted else (low, middle)
+        return high
+
+    def sensitivity(self, head_ft: float) -> float:
+        """n in dQ/Q = n dh/h at a head: by how many per cent the flow is off for 1 % of head. Zero without flow."""
+        at = self.flow_cfs(head_ft)
+        if not 0 < at < math.inf:
+            return 0.0
+        below, above = head_ft * (1 - _STEP), head_ft * (1 + _STEP)
+        return (self.flow_cfs(above) - self.flow_cfs(below)) / (2 * _STEP * at)
+
+    def uncertainty(self, head_ft: float, head_uncertainty_ft: float = 0.0) -> float:
+        """The share by which the flow at a head may be off: the device's own and the head's, as a root sum of squares.
+
+        Infinite at or below zero head, where no share can be told.
+        """
+        if head_ft <= 0:
+            return math.inf
+        return math.hypot(self.accuracy, self.sensitivity(head_ft) * head_uncertainty_ft / head_ft)
+
+    def uncertainty_gpm(self, gpm: float, head_uncertainty_ft: float = 0.0) -> float | None:
+        """The same in gpm at a flow in gpm; None where the rating does not reach."""
+        head_ft = self.head_ft(gpm)
+        return None if head_ft is None else self.uncertainty(head_ft, head_uncertainty_ft) * gpm
+
+    def within(self, h_min_ft: float | None, h_max_ft: float | None, q_max_gpm: float | None) -> "Rating":
+        """The same, proven over less. ValueError for a bound outside this range, or an empty one."""
+        proven = f"{self.name} is proven from {self.h_min_ft:.3g} to {self.h_max_ft:.3g} ft"
+        low, high = h_min_ft, h_max_ft
+        for name, bound in (("h_min", low), ("h_max", high)):
+            if bound is not None and not self.h_min_ft * _UNDER <= bound <= self.h_max_ft * _OVER:
+                raise ValueError(f"{name} is {bound:.3g} ft, but {proven}")
+        if q_max_gpm is not None and q_max_gpm <= 0:
+            raise ValueError("q_max must be above zero")
+        least = self.h_min_ft if low is None else low
+        most = self.h_max_ft if high is None else high
+        if least >= most:
+            raise ValueError(f"h_min is not below h_max; {proven}")
+        return replace(self, h_min_ft=least, h_max_ft=most, q_max_gpm=q_max_gpm or self.q_max_gpm)
+
+    def _state(self, head_ft: float, gpm: float) -> FlowState:
+        if self.full_ft is not None and head_ft >= self.full_ft:
+            return FlowState.LEVEL_ONLY
+        if head_ft > self.h_max_ft:
+            return FlowState.ABOVE_RANGE if self.full_ft is None else FlowState.DOUBLE_VALUED
+        if self.q_max_gpm is not None and gpm > self.q_max_gpm:
+            return FlowState.ABOVE_RANGE
+        return FlowState.OK if head_ft >= self.h_min_ft else FlowState.BELOW_RANGE
 
 
-def rating(primary: Primary) -> Rating:
-    """The rating of one primary device. ValueError names an unknown kind, throat or angle and what is known."""
-    if primary.kind == "parshall":
-        return _parshall(primary)
-    if primary.kind == "v-notch":
-        return _v_notch(primary)
-    raise ValueError(f"unknown primary device {primary.kind!r}; known are parshall and v-notch")
-
-
-# Throat in inches: coefficient, exponent, least and greatest head in m.
-# The 6-inch exponent is 1.58; tables that print 1.540 beside the same coefficient disagree with their own end-points.
-_SMALL_PARSHALL = {
-    1: (0.338, 1.55, 0.015, 0.21),
-    2: (0.676, 1.55, 0.015, 0.24),
-    3: (0.992, 1.547, 0.03, 0.33),
-    6: (2.06, 1.58, 0.03, 0.45),
-    9: (3.07, 1.53, 0.03, 0.60),
-}
-# Throat in ft: least and greatest head in m. Between two rows both must hold; above the last, the last holds.
-_LARGE_PARSHALL_HEADS = (
-    (1.0, 0.03, 0.75),
-    (2.0, 0.05, 0.75),
-    (4.0, 0.06, 0.80),
-    (10.0, 0.09, 1.07),
-    (12.0, 0.09, 1.37),
-)
-_SAME_THROAT = 0.02  # a metric flume of 0.15, 0.30 or 0.60 m is its nearest US size within 2 %
-_PARSHALL_SOURCE = "Parshall, free flow: USBR Water Measurement Manual; head range ISO 9826 / CJ/T 3008.3"
-
-
-def _parshall(primary: Primary) -> Rating:
-    throat_ft = primary.throat_ft
-    if throat_ft is None:
-        raise ValueError("a Parshall flume needs its throat width")
-    for inches, (coefficient, exponent, low_m, high_m) in _SMALL_PARSHALL.items():
-        if abs(throat_ft * 12 - inches) <= _SAME_THROAT * inches:
-            return _parshall_rating(primary, f"{inches} in", coefficient, exponent, (low_m, high_m))
-    name = f"{round(throat_ft, 3):g} ft"
-    if 1 - _SAME_THROAT <= throat_ft <= 8:
-        return _parshall_rating(primary, name, 4 * throat_ft, 1.522 * throat_ft**0.026, _large_heads_m(throat_ft))
-    if 10 <= throat_ft <= 50 * (1 + _SAME_THROAT):
-        return _parshall_rating(primary, name, 3.6875 * throat_ft + 2.5, 1.6, _large_heads_m(throat_ft))
-    raise ValueError(
-        f"no Parshall flume has a throat of {throat_ft:g} ft; known are 1, 2, 3, 6 and 9 in, 1 to 8 ft and 10 to 50 ft"
-    )
-
-
-def _large_heads_m(throat_ft: float) -> tuple[float, float]:
-    rows = _LARGE_PARSHALL_HEADS
-    same = [row for row in rows if abs(throat_ft - row[0]) <= _SAME_THROAT * row[0]]
-    above = [row for row in rows if row[0] >= throat_ft][:1]
-    below = [row for row in rows if row[0] <= throat_ft][-1:]
-    bounds = same or above + below
-    return max(row[1] for row in bounds), min(row[2] for row in bounds)
-
-
-def _parshall_rating(
-    primary: Primary, throat: str, coefficient: float, exponent: float, heads_m: tuple[float, float]
-) -> Rating:
-    return Rating(
-        name=f"Parshall {throat}",
-        coefficient=coefficient,
-        exponent=exponent,
-        h_min_ft=heads_m[0] / _M_PER_FT,
-        h_max_ft=heads_m[1] / _M_PER_FT,
-        source=_PARSHALL_SOURCE,
-        head_offset_ft=primary.head_offset_ft,
-    )
-
-
-_LEAST_NOTCH_HEAD_M = 0.05
-_GREATEST_NOTCH_HEAD_FT = 1.25
-_NARROW_NOTCH_DEG, _NARROW_NOTCH_C, _NARROW_NOTCH_LEAST_FT = 22.5, 0.497, 0.20
-
-
-def _v_notch(primary: Primary) -> Rating:
-    angle_deg = primary.angle_deg
-    if angle_deg is None:
-        raise ValueError("a V-notch weir needs its angle")
-    if 25 <= angle_deg <= 100:
-        return Rating(
-            name=f"V-notch {angle_deg:g} deg",
-            coefficient=_kindsvater_shen_coefficient(angle_deg),
-            exponent=2.5,
-            h_min_ft=_LEAST_NOTCH_HEAD_M / _M_PER_FT,
-            h_max_ft=_GREATEST_NOTCH_HEAD_FT,
-            source="Kindsvater-Shen, fully contracted: ISO 1438, USBR Water Measurement Manual 7-7",
-            head_shift_ft=_kindsvater_shen_shift_ft(angle_deg),
-            head_offset_ft=primary.head_offset_ft,
-        )
-    if angle_deg == _NARROW_NOTCH_DEG:
-        return Rating(
-            name=f"V-notch {angle_deg:g} deg",
-            coefficient=_NARROW_NOTCH_C,
-            exponent=2.5,
-            h_min_ft=_NARROW_NOTCH_LEAST_FT,
-            h_max_ft=_GREATEST_NOTCH_HEAD_FT,
-            source="C h^2.5 with C 0.497, printed handbooks, fully contracted; not verified against a standard",
-            head_offset_ft=primary.head_offset_ft,
-        )
-    raise ValueError(f"no rating is known for a V-notch of {angle_deg:g} deg; known are 22.5 and 25 to 100 deg")
-
-
-def _kindsvater_shen_coefficient(angle_deg: float) -> float:
-    effective = 0.607165 - 0.000874467 * angle_deg + 6.10393e-6 * angle_deg**2
-    return 8 / 15 * math.sqrt(2 * _STANDARD_GRAVITY_FT) * effective * math.tan(math.radians(angle_deg) / 2)
-
-
-def _kindsvater_shen_shift_ft(angle_deg: float) -> float:
-    return 0.01449 - 0.00033956 * angle_deg + 3.29819e-6 * angle_deg**2 - 1.06215e-8 * angle_deg**3
+_UNDER, _OVER = 0.995, 1.005  # a bound copied from a metric sheet, rounded, is the same bound

@@ -11,9 +11,9 @@ from gateway.site import Channel, Span
 
 __all__ = ["QualityControl", "COUNTING_TESTS", "DISAGREE"]
 
-COUNTING_TESTS = frozenset({"spike", "rate", "flat_line", "below_range"})
+COUNTING_TESTS = frozenset({"spike", "rate", "flat_line", "below_range", "depth_only"})
 """SUSPECT from these still counts for limit and slug rules (docs/judging.md 2.1; below the rated head a flow is small,
-whatever its error)."""
+whatever its error; a flow from depth alone is marked, not doubted)."""
 
 DISAGREE = "interlock"
 """The test of a reading taken while flow and level contradict each other: nobody can tell whether the probe is wet."""
@@ -121,6 +121,8 @@ class QualityControl:
         if sample.quality is not Quality.GOOD:
             quality = _worst(quality, sample.quality)
             tests.append(sample.note or "source")
+        if sample.remark:
+            tests.append(sample.remark)
         if disagree:
             quality = _worst(quality, Quality.SUSPECT)
             tests.append(DISAGREE)

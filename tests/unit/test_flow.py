@@ -1,4 +1,5 @@
-"""Level to flow: printed tables of flumes and weirs, arithmetic beside the formula, and constants known to be wrong."""
+"""Level to flow: what every device has in common, and Parshall flumes against printed tables, arithmetic, and constants
+known to be wrong."""
 
 import math
 import re
@@ -7,8 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gateway.signals.flow import Flow, FlowState, Rating, rating
-from gateway.site import Primary
+from gateway.primary import Primary
+from gateway.signals.flow import GPM_PER_CFS, Flow, FlowState, Rating
+from gateway.signals.ratings import KINDS, rating
 
 L_PER_CF = 28.316846592
 FT = 0.3048  # m
@@ -124,58 +126,28 @@ def test_a_one_foot_flume_uses_the_family_equation() -> None:
     assert 3.95 * 0.2**1.55 / parshall(1.0).flow_cfs(0.2) == pytest.approx(1 - 0.056, abs=0.001)
 
 
-# Angle, head m, L/s: printed from Kindsvater and Shen themselves.
-KINDSVATER_SHEN = [(90.0, 0.05, 0.79726), (90.0, 0.10, 4.41259), (90.0, 0.15, 12.0710)]
-
-
-@pytest.mark.parametrize(("angle_deg", "head_m", "litres_per_s"), KINDSVATER_SHEN)
-def test_a_right_angled_notch_gives_the_printed_flow(angle_deg: float, head_m: float, litres_per_s: float) -> None:
-    """The 90-degree notch agrees with a published Kindsvater-Shen rating to its digits."""
-    notch = v_notch(angle_deg)
-    assert notch.flow_cfs(head_m / FT) * L_PER_CF == pytest.approx(litres_per_s, rel=2e-5)
-    assert notch.flow_gpm(head_m / FT).state is FlowState.OK
-
-
-# Angle, head ft, cfs printed from C h^2.5, and how far apart the two formulas are allowed to be.
-PLAIN_NOTCH = [
-    (60.0, 0.20, 0.0258, 0.035, "C 1.443: the head correction of 0.0037 ft weighs most at the least head"),
-    (60.0, 0.25, 0.0451, 0.025, "C 1.443"),
-    (60.0, 0.30, 0.0711, 0.020, "C 1.443"),
-    (45.0, 0.20, 0.0185, 0.057, "C 1.035: beyond the 5 % the table claims, where the nappe may cling"),
-    (45.0, 0.25, 0.0323, 0.050, "C 1.035"),
-    (45.0, 0.30, 0.0510, 0.050, "C 1.035"),
-    (90.0, 0.20, 0.045, 0.020, "Cd 0.58, two digits printed"),
-    (90.0, 0.50, 0.441, 0.010, "Cd 0.58"),
-    (90.0, 1.00, 2.49, 0.010, "Cd 0.58"),
-    (30.0, 0.20, 0.012, 0.100, "Cd 0.58, two digits printed, head correction 0.0070 ft"),
-    (30.0, 0.50, 0.119, 0.035, "Cd 0.58"),
-    (30.0, 1.00, 0.673, 0.020, "Cd 0.58"),
+SHEET = ((0.06, 3.8), (0.1, 9.4), (0.25, 54.4))
+EXAMPLES = {
+    "parshall": Primary("parshall", throat_ft=0.5),
+    "v-notch": Primary("v-notch", angle_deg=90),
+    "rectangular": Primary("rectangular", crest_ft=2.0),
+    "cipolletti": Primary("cipolletti", crest_ft=2.0),
+    "palmer-bowlus": Primary("palmer-bowlus", points=SHEET),
+    "manning": Primary("manning", diameter_ft=1.0, slope=0.01),
+    "power": Primary("power", coefficient_cfs=1.0, exponent=1.5, h_min_ft=0.1, h_max_ft=1.0),
+    "table": Primary("table", points=SHEET),
+    "ratiometric": Primary("ratiometric", full_head_ft=1.0, full_flow_gpm=100.0, shape=1.5),
+}
+EVERY = [
+    *(parshall(w) for w in (1 / 12, 2 / 12, 0.25, 0.5, 0.75, 1, 1.5, 2, 3, 5, 8, 10, 12, 15, 50)),
+    *(v_notch(a) for a in (22.5, 25, 30, 45, 60, 90, 100)),
+    rating(Primary("v-notch", angle_deg=60, equation="plain")),
+    *(rating(Primary("rectangular", crest_ft=2.0, contractions=n)) for n in (0, 1, 2)),
+    rating(Primary("table", points=SHEET, curve="linear")),
+    rating(Primary("ratiometric", full_head_ft=1.0, full_flow_gpm=900.0, shape=((0.1, 0.02), (0.5, 0.3), (1.0, 1.0)))),
+    *(rating(primary) for kind, primary in EXAMPLES.items() if kind not in ("manning", "ratiometric")),
 ]
-
-
-@pytest.mark.parametrize(("angle_deg", "head_ft", "cfs", "tolerance", "why"), PLAIN_NOTCH)
-def test_a_notch_lies_near_the_plain_formula(
-    angle_deg: float, head_ft: float, cfs: float, tolerance: float, why: str
-) -> None:
-    """Tables made without a head correction lie below ours, by a stated share that shrinks with the head."""
-    ratio = v_notch(angle_deg).flow_cfs(head_ft) / cfs
-    assert 1 - 0.001 <= ratio <= 1 + tolerance, why
-
-
-@pytest.mark.parametrize(("head_ft", "gpm"), [(0.25, 6.97), (0.50, 39.4), (1.0, 223.0)])
-def test_the_narrow_notch_keeps_the_plain_formula(head_ft: float, gpm: float) -> None:
-    """22.5 degrees lies outside Kindsvater and Shen and is rated by C h^2.5 with C 0.497."""
-    assert v_notch(22.5).flow_gpm(head_ft).gpm == pytest.approx(gpm, rel=0.002)
-
-
-def test_the_misprinted_narrow_column_is_not_used() -> None:
-    """A table that prints 0.508 cfs at 1 ft for 22.5 degrees contradicts its own formula."""
-    assert v_notch(22.5).flow_cfs(1.0) == pytest.approx(0.497)
-
-
-EVERY = [parshall(w) for w in (1 / 12, 2 / 12, 0.25, 0.5, 0.75, 1, 1.5, 2, 3, 5, 8, 10, 12, 15, 50)] + [
-    v_notch(a) for a in (22.5, 25, 30, 45, 60, 90, 100)
-]
+PIPE = rating(Primary("manning", diameter_ft=0.5, slope=0.01))
 
 
 @given(st.sampled_from(EVERY), st.floats(-1, 20), st.floats(-1, 20))
@@ -185,7 +157,7 @@ def test_more_head_is_never_less_flow(primary: Rating, one_ft: float, other_ft: 
     assert primary.flow_gpm(low).gpm <= primary.flow_gpm(high).gpm
 
 
-@given(st.sampled_from(EVERY), st.floats())
+@given(st.sampled_from([*EVERY, PIPE]), st.floats())
 def test_no_head_is_out_of_range_in_silence(primary: Rating, head_ft: float) -> None:
     """OK means inside the proven range and a finite flow, whatever the number, NaN and infinity included."""
     flow = primary.flow_gpm(head_ft)
@@ -234,22 +206,94 @@ def test_every_rating_names_its_source_and_its_range() -> None:
     for primary in EVERY:
         assert 0 < primary.h_min_ft < primary.h_max_ft
         assert primary.source
-        assert primary.name.startswith(("Parshall", "V-notch"))
+        assert primary.name
+        assert 0 < primary.accuracy < 1
+
+
+def test_every_kind_is_tested_for_what_all_have_in_common() -> None:
+    """No kind is left out of the properties here."""
+    assert set(EXAMPLES) == set(KINDS)
+
+
+@given(st.sampled_from([*EVERY, PIPE]), st.floats(0, 1))
+def test_head_and_flow_are_each_others_inverse(primary: Rating, share: float) -> None:
+    """From a head to its flow and back again, everywhere in the proven range."""
+    head = primary.h_min_ft + share * (primary.h_max_ft - primary.h_min_ft)
+    back = primary.head_ft(primary.flow_cfs(head) * GPM_PER_CFS)
+    assert back is None or back == pytest.approx(head, rel=1e-6)
+    if 0.01 < share < 0.99:
+        assert back is not None
+
+
+def test_a_flow_outside_the_range_has_no_head() -> None:
+    """What the device cannot show has no head: nobody extrapolates."""
+    flume = parshall(0.5)
+    assert flume.head_ft(100_000) is None
+    assert flume.head_ft(0.001) is None
+
+
+# By how many per cent the flow is off for one per cent of head.
+@pytest.mark.parametrize(
+    ("primary", "per_cent"),
+    [
+        (parshall(1 / 12), 1.55),
+        (rating(Primary("v-notch", angle_deg=60, equation="plain")), 2.5),
+        (rating(Primary("cipolletti", crest_ft=2.0)), 1.5),
+        (rating(Primary("power", coefficient_cfs=1.68, exponent=1.9, h_min_ft=0.06, h_max_ft=0.25)), 1.9),
+    ],
+)
+def test_one_per_cent_of_head(primary: Rating, per_cent: float) -> None:
+    """dQ/Q = n dh/h: about 1.5 for a Parshall flume, 1.9 for a Palmer-Bowlus, 2.5 for a V-notch."""
+    middle = (primary.h_min_ft + primary.h_max_ft) / 2
+    assert primary.sensitivity(middle) == pytest.approx(per_cent, abs=0.001)
+
+
+def test_head_and_device_are_uncertain_together() -> None:
+    """3 % of the device, and 0.01 ft of 0.25 ft of head in a 6-in flume: 1.58 x 4 % = 6.32 %, together 7.0 %."""
+    assert parshall(0.5).uncertainty(0.25, 0.01) == pytest.approx(math.hypot(0.03, 1.58 * 0.04), rel=1e-6)
+    assert parshall(0.5).uncertainty(0.25) == pytest.approx(0.03)
+    assert parshall(0.5).uncertainty(0.0, 0.01) == math.inf
+
+
+def test_the_site_file_may_narrow_a_range_and_never_widen_it() -> None:
+    """A maker's sheet that proves less is followed; one that claims more than the published range is refused."""
+    narrow = rating(Primary("parshall", throat_ft=0.5, h_min_ft=0.2, h_max_ft=1.0, q_max_gpm=500.0))
+    assert narrow.flow_gpm(0.15).state is FlowState.BELOW_RANGE
+    assert narrow.flow_gpm(1.1).state is FlowState.ABOVE_RANGE
+    assert narrow.flow_gpm(0.9).state is FlowState.ABOVE_RANGE  # 783 gpm
+    assert narrow.flow_gpm(0.5).state is FlowState.OK
+    with pytest.raises(ValueError, match=r"h_max is 3 ft, but Parshall 6 in is proven from 0\.0984 to 1\.48 ft"):
+        rating(Primary("parshall", throat_ft=0.5, h_max_ft=3.0))
+    with pytest.raises(ValueError, match=r"h_min is 0\.01 ft"):
+        rating(Primary("parshall", throat_ft=0.5, h_min_ft=0.01))
+
+
+def test_the_site_file_says_whose_numbers_and_how_good() -> None:
+    """Source, accuracy and submergence limit of the device's own papers stand instead of the usual ones."""
+    own = rating(Primary("parshall", throat_ft=0.5, accuracy=0.02, source="sheet 12", submergence_limit=0.5))
+    assert (own.accuracy, own.source, own.submergence_limit) == (0.02, "sheet 12", 0.5)
+    assert parshall(0.5).submergence_limit == 0.6
+
+
+@pytest.mark.parametrize(
+    ("throat_ft", "limit"),
+    [(1 / 12, 0.5), (2 / 12, 0.5), (0.25, 0.5), (0.75, 0.6), (1, 0.7), (8, 0.7), (10, 0.8), (50, 0.8)],
+)
+def test_submergence_limits_of_parshall_flumes(throat_ft: float, limit: float) -> None:
+    """50 % for 1 to 3 in, 70 % for 1 to 8 ft, 80 % for 10 to 50 ft, as printed; 60 % for 6 and 9 in, as is usual."""
+    assert parshall(throat_ft).submergence_limit == limit
 
 
 @pytest.mark.parametrize(
     ("primary", "words"),
     [
-        (Primary("h-flume"), "'h-flume'; known are parshall and v-notch"),
+        (Primary("h-flume"), "'h-flume'; known are parshall, v-notch, rectangular, cipolletti, palmer-bowlus"),
         (Primary("parshall"), "needs its throat width"),
-        (Primary("v-notch"), "needs its angle"),
         (Primary("parshall", throat_ft=0.4), "throat of 0.4 ft; known are 1, 2, 3, 6 and 9 in, 1 to 8 ft"),
         (Primary("parshall", throat_ft=9.0), "throat of 9 ft"),
         (Primary("parshall", throat_ft=60.0), "throat of 60 ft"),
         (Primary("parshall", throat_ft=-1.0), "throat of -1 ft"),
         (Primary("parshall", throat_ft=math.nan), "throat of nan ft"),
-        (Primary("v-notch", angle_deg=20.0), "V-notch of 20 deg; known are 22.5 and 25 to 100 deg"),
-        (Primary("v-notch", angle_deg=120.0), "V-notch of 120 deg"),
     ],
 )
 def test_an_unknown_device_is_refused_by_name(primary: Primary, words: str) -> None:

@@ -1,0 +1,43 @@
+"""The page for the technician about flow is true: what it tells to type can be typed, and no kind is left out."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+from gateway.config import read
+from gateway.signals.ratings import KINDS
+from tests.conftest import ROOT
+
+PAGE = (ROOT / "docs" / "flow.md").read_text(encoding="utf-8")
+SITE = """
+[site]
+id = "mh7"
+name = "Manhole 7"
+discharger = "Acme Dairy"
+time_zone = "America/New_York"
+ordinances = []
+[channels.level]
+quantity = "level"
+unit = "ft"
+[channels.flow]
+quantity = "flow"
+unit = "gpm"
+from = "level"
+"""
+TYPED = re.findall(r"`(kind = \"[^`]*)` ?\|", PAGE) + re.findall(
+    r"^primary = \{(.*?)\}$", PAGE, re.DOTALL | re.MULTILINE
+)
+
+
+@pytest.mark.parametrize("typed", [text.strip() for text in TYPED if "[...]" not in text])
+def test_what_the_page_tells_to_type_is_sound(typed: str, tmp_path: Path) -> None:
+    """Every primary device of the page, in a site file, is read without a mistake."""
+    path = tmp_path / "site.toml"
+    path.write_text(f"{SITE}primary = {{ {' '.join(typed.split())} }}\n", encoding="utf-8")
+    assert read(path).errors == ()
+
+
+def test_the_page_names_every_kind() -> None:
+    """No kind is left for the technician to find in a schema."""
+    assert {kind for kind in KINDS if f'"{kind}"' not in PAGE} == set()
