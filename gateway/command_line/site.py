@@ -1,4 +1,4 @@
-"""`check`, `replay`, `read`, `schema`: commands about a site file."""
+"""`check`, `replay`, `schema`: commands about a site file."""
 
 import argparse
 import sys
@@ -29,12 +29,6 @@ def add(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None
     json_option(replay)
     replay.set_defaults(body=_replay)
 
-    read = commands.add_parser("read", help="values with raw words, straight from the instruments")
-    site_file(read)
-    read.add_argument("channels", nargs="*", metavar="CHANNEL", help="only these (default: all that are wired)")
-    json_option(read)
-    read.set_defaults(body=_read)
-
     schema = commands.add_parser("schema", help="JSON Schema of the site file, or of an ordinance pack")
     schema.add_argument("--pack", action="store_true", help="of an ordinance pack")
     schema.set_defaults(body=_schema)
@@ -59,13 +53,6 @@ def _replay(arguments: argparse.Namespace) -> int:
         other = load_site(arguments.compare, for_replay=True)
         return run_compare(site, other, arguments.data, sys.stdout, mapping=mapping, time_zone=arguments.time_zone)
     return run_replay(site, arguments.data, sys.stdout, mapping=mapping, time_zone=arguments.time_zone)
-
-
-def _read(arguments: argparse.Namespace) -> int:
-    from gateway.drivers.read import run_read
-
-    site = load_site(arguments.site)
-    return run_read(site, arguments.channels, sys.stdout, as_json=arguments.json)
 
 
 def _schema(arguments: argparse.Namespace) -> int:

@@ -246,6 +246,8 @@ class Fact:
     """Something a device says of itself that is no measurement: serial number, tag, firmware, clock, a setting.
 
     `type` is a number's, `ascii`, `utf16` or one of `texts.TIME_TYPES`; `meanings` are words for a number's codes.
+    `block` is the (start, count) that the device insists on being asked for whole. `identifies` are the texts, as read
+    and told, that only this kind of device gives: one that ends in `*` is a beginning, `{unit}` is its own address.
     """
 
     name: str
@@ -257,6 +259,8 @@ class Fact:
     scale: float = 1.0
     meanings: Mapping[int, str] = field(default_factory=dict)
     verified: bool = True
+    block: tuple[int, int] | None = None
+    identifies: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -264,13 +268,15 @@ class Limits:
     """What one request to the device may ask.
 
     At most `max_registers` (1: single registers only) over holes of at most `max_gap`, from even addresses only when
-    `even_start`, and never across less than whole blocks of `align` registers.
+    `even_start`, and never across less than whole blocks of `align` registers. `unknown_is_silent` says that it gives
+    no answer at all where it has no register, instead of an exception.
     """
 
     max_registers: int = 125
     max_gap: int = 0
     even_start: bool = False
     align: int = 1
+    unknown_is_silent: bool = False
 
 
 @dataclass(frozen=True, slots=True)

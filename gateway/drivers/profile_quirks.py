@@ -21,6 +21,7 @@ def read_limits(table: Table) -> Limits:
         max_gap=table.take("max_gap", int, 0),
         even_start=table.take("even_start", bool, False),
         align=table.take("align", int, 1),
+        unknown_is_silent=table.take("unknown_is_silent", bool, False),
     )
     table.done()
     if not 1 <= limits.max_registers <= _MAX_REQUEST:
@@ -62,6 +63,7 @@ def read_fact(table: Table, rules: RuleReader) -> Fact | None:
     doc_register = table.take("doc_register", (str, int), "")
     meanings = table.table("meanings")
     unit, scale, verified = table.take("unit", str, ""), table.factor("scale", 1.0), table.take("verified", bool, True)
+    identifies, block = table.texts("identifies"), table.take("block", list, None)
     table.done()
     if function not in {3, 4}:
         table.problem((*table.path, "function"), f"must be 3 (holding) or 4 (input registers), not {function}")
@@ -80,6 +82,9 @@ def read_fact(table: Table, rules: RuleReader) -> Fact | None:
         table.problem((*table.path, "registers"), f"must lie between 1 and {_MAX_REQUEST}")
     if address is None or not rules.is_address(table, address, words):
         return None
+    if block is not None and not _holds(block, address, words):
+        table.problem((*table.path, "block"), "must be [start, count] around the fact's own registers")
+        block = None
     return Fact(
         name=str(table.path[-1]),
         span=Span(function, address + rules.address_offset, words, whole=True),
@@ -90,7 +95,16 @@ def read_fact(table: Table, rules: RuleReader) -> Fact | None:
         scale=scale,
         meanings=meanings.coded(meanings.left, str),
         verified=verified,
+        block=None if block is None else (block[0] + rules.address_offset, block[1]),
+        identifies=identifies,
     )
+
+
+def _holds(block: list[object], address: int, words: int) -> bool:
+    match block:
+        case [int() as start, int() as count]:
+            return 0 <= start <= address and address + words <= start + count <= start + _MAX_REQUEST
+    return False
 
 
 def read_quirks(root: Table, rules: RuleReader) -> Quirks:

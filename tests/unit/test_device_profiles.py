@@ -118,6 +118,7 @@ def fits(ours: str, listed_type: str) -> bool:
         return ours in {"u8", "u8_hi", "u8_lo"}
     special = {
         "u16_bits": {"bits", "u8"}, "i16_span": {"i16"}, "u64_epoch_s": {"epoch_u64"}, "u16": {"u16", "bits"},
+        "class:group,year:week bytes": {"u8_hi", "u8_lo"},
     }  # fmt: skip
     return ours in special.get(listed_type, {listed_type})
 
@@ -170,6 +171,8 @@ def test_every_fact_of_a_profile_is_in_the_list(name: str, variant: str) -> None
         entry = entry_at(entries, fact.span.function, fact.span.start, 1)
         assert entry is not None, fact.name
         assert fits(fact.type, entry.type) or fact.type in TIME_TYPES, fact.name
+        if fact.type.startswith("u8_"):
+            continue  # a byte of what the list gives as a whole
         assert fact.span.count in {entry.words, 5}, fact.name  # the pH sensor's serial number is cut at the next field
         assert entry.verified or not fact.verified, fact.name
 
