@@ -28,7 +28,7 @@ from gateway.problems import Problems
 __all__ = ["SiteFile", "json_schema", "validated"]
 
 SeverityWord = Literal["notice", "warning", "high", "critical"]
-BusKind = Literal["modbus-rtu", "modbus-tcp", "replay"]
+BusKind = Literal["modbus-rtu", "modbus-ascii", "modbus-tcp", "modbus-rtu-over-tcp", "replay"]
 
 
 class SiteTable(Table):
@@ -50,13 +50,19 @@ class BusTable(Table):
     """[buses.NAME]: one port."""
 
     kind: BusKind
+    """A serial port (modbus-rtu, modbus-ascii) or a TCP connection (modbus-tcp, modbus-rtu-over-tcp)."""
     port: str = ""
     """Serial port; a /dev/serial/by-path name stays the same after a restart, ttyUSB0 does not."""
     baud: Annotated[int, Field(ge=300, le=921_600)] = 9600
-    parity: Literal["N", "E", "O"] = "N"
+    parity: Literal["N", "E", "O"] | None = None
+    """N unless stated; E for modbus-ascii."""
     stop_bits: Literal[1, 2] = 1
+    data_bits: Literal[7, 8] | None = None
+    """8 unless stated; 7 for modbus-ascii, 8 where its devices are set so."""
     host: str = ""
     tcp_port: Annotated[int, Field(ge=1, le=65_535)] = 502
+    close_when_idle: Duration | None = None
+    """Over TCP: hang up after so long without a request, for servers that take one client or drop idle ones."""
     file: str = ""
     """For kind "replay": the recorded series."""
 

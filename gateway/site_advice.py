@@ -56,6 +56,12 @@ def advise(
                 ("buses", bus.name, "port"),
                 f"{bus.port} may be another adapter after a restart; take its name under /dev/serial/by-path",
             )
+        if bus.kind == "modbus-rtu-over-tcp":
+            problems.warning(
+                ("buses", bus.name, "kind"),
+                "has no number that tells a late answer from the right one, so the gateway waits after every silence; "
+                "set the converter to Modbus TCP if it can",
+            )
     _sources(site, profiles, problems)
     _people(site, problems)
     for sink in site.sinks:

@@ -9,7 +9,7 @@ from gateway.errors import ConfigError
 from gateway.model import Severity
 from gateway.problems import Problems
 from gateway.sinks.mqtt_options import MqttOptions
-from gateway.site import Bus, Contact, Device, Part
+from gateway.site import MODBUS_KINDS, SERIAL_KINDS, TCP_KINDS, Bus, Contact, Device, Part
 from gateway.spelling import did_you_mean
 from gateway.toml_lines import Path
 
@@ -20,7 +20,8 @@ if TYPE_CHECKING:
 __all__ = ["build_buses", "build_contacts", "build_devices", "build_parts"]
 
 _PHONE = re.compile(r"\+[1-9][0-9]{6,14}")
-_NEEDS = {"modbus-rtu": "port", "modbus-tcp": "host", "replay": "file"}
+_NEEDS = dict.fromkeys(SERIAL_KINDS, "port") | dict.fromkeys(TCP_KINDS, "host") | {"replay": "file"}
+_NOT_BROADCAST = frozenset(MODBUS_KINDS) - {"modbus-tcp"}  # where unit 0 is everybody
 _MAX_BUSES, _MAX_DEVICES, _LAST_SERIAL_UNIT = 4, 32, 247
 
 # Kinds that come with the product; others register as entry points of the same group.
@@ -31,17 +32,50 @@ _SECRET = re.compile(r"(password|passphrase|secret|token|api_?key|pin)$", re.IGN
 
 
 def build_buses(tables: Mapping[str, "BusTable"], problems: Problems) -> dict[str, Bus]:
-    """The ports, each with what its kind needs."""
+    """The ports, each with what its kind needs. One port or one host and TCP port is one bus."""
+    taken: dict[tuple[object, ...], str] = {}
     for name, table in tables.items():
         needs = _NEEDS[table.kind]
         if not getattr(table, needs):
             problems.error(("buses", name, needs), f"is required for {table.kind}")
+            continue
+        _character(name, table, problems)
+        if table.kind == "replay":
+            continue
+        place = (table.port,) if table.kind in SERIAL_KINDS else (table.host, table.tcp_port)
+        if place in taken:
+            text = f"is bus {taken[place]!r} already: one connection to it, with all its devices on one bus"
+            problems.error(("buses", name, needs), text)
+        taken.setdefault(place, name)
     if len(tables) > _MAX_BUSES:
         problems.warning(("buses",), f"one gateway serves up to {_MAX_BUSES} buses, here are {len(tables)}")
     return {
-        name: Bus(name, t.kind, t.port, t.baud, t.parity, t.stop_bits, t.host, t.tcp_port, t.file)
+        name: Bus(
+            name=name,
+            kind=t.kind,
+            port=t.port,
+            baud=t.baud,
+            parity=t.parity or ("E" if t.kind == "modbus-ascii" else "N"),
+            stop_bits=t.stop_bits,
+            host=t.host,
+            tcp_port=t.tcp_port,
+            file=t.file,
+            data_bits=t.data_bits or (7 if t.kind == "modbus-ascii" else 8),
+            close_when_idle_us=t.close_when_idle if t.kind in TCP_KINDS else None,
+        )
         for name, t in tables.items()
     }
+
+
+def _character(name: str, table: "BusTable", problems: Problems) -> None:
+    """What only some kinds have; and characters that no standard device sends."""
+    path: Path = ("buses", name)
+    if table.data_bits == 7 and table.kind != "modbus-ascii":
+        problems.error((*path, "data_bits"), f"must be 8: {table.kind} sends bytes, and seven bits hold none")
+    if table.close_when_idle is not None and table.kind not in TCP_KINDS:
+        problems.error((*path, "close_when_idle"), f"is for connections over TCP, not for {table.kind}")
+    if table.kind == "modbus-ascii" and table.data_bits != 8 and table.parity == "N" and table.stop_bits == 1:
+        problems.warning((*path, "parity"), "7 bits without parity have 2 stop bits in the standard: 7E1, 7O1 or 7N2")
 
 
 def build_devices(
@@ -55,7 +89,7 @@ def build_devices(
         if table.bus not in names:
             problems.error((*path, "bus"), f"there is no bus {table.bus!r}{did_you_mean(table.bus, names)}")
         bus = tree.buses.get(table.bus)
-        if bus is not None and bus.kind == "modbus-rtu" and not 1 <= table.unit <= _LAST_SERIAL_UNIT:
+        if bus is not None and bus.kind in _NOT_BROADCAST and not 1 <= table.unit <= _LAST_SERIAL_UNIT:
             problems.error((*path, "unit"), f"must be 1 to {_LAST_SERIAL_UNIT} on a serial line")
         if table.timeout == 0:
             problems.error((*path, "timeout"), "must be above zero")

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from gateway.clock import Clock
 from gateway.errors import ConfigError, Problem
-from gateway.site import Bus, Site
+from gateway.site import SERIAL_KINDS, TCP_KINDS, Bus, Site
 from simulators.line import Line
 from simulators.manhole import Manhole, Truth
 from simulators.modbus import SerialServer, TcpServer
@@ -97,16 +97,23 @@ class Bench:
             for d in self._site.devices.values()
             if d.bus == bus.name and d.name in self.instruments
         ]
-        if bus.kind in ("modbus-tcp", "modbus-rtu-over-tcp"):
+        if bus.kind in TCP_KINDS:
             tcp = TcpServer(on_bus, rtu_framing=bus.kind == "modbus-rtu-over-tcp")
             self._servers.append(tcp)
             await tcp.start()
             return replace(bus, host=tcp.host, tcp_port=tcp.port)
-        if bus.kind == "modbus-rtu":
+        if bus.kind in SERIAL_KINDS:
             line = Line(bus.baud if self._paced else None)
             line.open()
             self.lines[bus.name] = line
-            serial = SerialServer(on_bus, line.bench_path, baud=bus.baud, parity=bus.parity, stop_bits=bus.stop_bits)
+            serial = SerialServer(
+                on_bus,
+                line.bench_path,
+                baud=bus.baud,
+                parity=bus.parity,
+                stop_bits=bus.stop_bits,
+                ascii_framing=bus.kind == "modbus-ascii",
+            )
             self._servers.append(serial)
             await serial.start()
             return replace(bus, port=line.gateway_path)

@@ -85,12 +85,20 @@ class TcpServer(_Server):
 
 
 class SerialServer(_Server):
-    """Instruments on one serial line, RTU frames. `path` is this end of the line."""
+    """Instruments on one serial line, RTU frames or ASCII. `path` is this end of the line."""
 
     def __init__(
-        self, instruments: Iterable[Instrument], path: str, *, baud: int = 9600, parity: str = "N", stop_bits: int = 1
+        self,
+        instruments: Iterable[Instrument],
+        path: str,
+        *,
+        baud: int = 9600,
+        parity: str = "N",
+        stop_bits: int = 1,
+        ascii_framing: bool = False,
     ) -> None:
         super().__init__(instruments)
+        self._framer = FramerType.ASCII if ascii_framing else FramerType.RTU
         self._path, self._baud, self._parity, self._stop_bits = path, baud, parity, stop_bits
 
     async def start(self) -> None:
@@ -98,7 +106,7 @@ class SerialServer(_Server):
         self._hush()
         server = ModbusSerialServer(
             self._devices(),
-            framer=FramerType.RTU,
+            framer=self._framer,
             port=self._path,
             baudrate=self._baud,
             parity=self._parity,

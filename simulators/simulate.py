@@ -14,7 +14,7 @@ from gateway.clock import ScaledClock
 from gateway.config import load as load_site
 from gateway.errors import InputError
 from gateway.shipped import shipped
-from gateway.site import Bus
+from gateway.site import SERIAL_KINDS, Bus
 from gateway.units import parse_duration_us
 from simulators import scenario as scenarios
 from simulators.bench import Bench
@@ -46,9 +46,10 @@ def snippet(buses: Mapping[str, Bus]) -> str:
     lines: list[str] = []
     for bus in buses.values():
         lines += ["", f"[buses.{bus.name}]", f"kind = {json.dumps(bus.kind)}"]
-        if bus.kind == "modbus-rtu":
+        if bus.kind in SERIAL_KINDS:
             lines += [f"port = {json.dumps(bus.port)}", f"baud = {bus.baud}"]
             lines += [f"parity = {json.dumps(bus.parity)}", f"stop_bits = {bus.stop_bits}"]
+            lines += [f"data_bits = {bus.data_bits}"]
         elif bus.host:
             lines += [f"host = {json.dumps(bus.host)}", f"tcp_port = {bus.tcp_port}"]
     return "\n".join(lines).lstrip()

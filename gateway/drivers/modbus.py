@@ -12,10 +12,11 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from gateway.drivers.answers import MOST_BITS, MOST_REGISTERS, read_answer
-from gateway.drivers.ascii_frames import ASCII_PAUSE_S, scan_ascii, take_ascii
+from gateway.drivers.ascii_frames import ASCII_PAUSE_S
 from gateway.drivers.cancellation import heeding_cancellation
 from gateway.drivers.connection import Connection
-from gateway.drivers.frames import BIT_READS, Expected, Found, Scan, request_pdu, rtu_frame, scan_rtu, scan_tcp
+from gateway.drivers.frames import BIT_READS, Expected, Found, Scan, request_pdu
+from gateway.drivers.framing import FRAMINGS
 from gateway.drivers.line_counts import LineCounts
 from gateway.drivers.outstanding import Outstanding
 from gateway.drivers.quiet import BITS_PER_CHARACTER, Quiet, character_gap_s
@@ -37,9 +38,6 @@ _ASCII_PAUSES_S = 2.0  # what pauses between characters may add to a time-out, i
 _TURNAROUND_S = 0.2  # after a broadcast: 100 to 200 ms (Modbus over serial line V1.02, 2.4.1)
 _BROADCAST = 0
 _SAME_AS_REQUEST = frozenset({5, 6})  # their confirmation is the request itself
-_READ_PDU_BYTES = 5
-_FRAME_BYTES = 3  # unit and check sum
-_ASCII_MARKS = 3  # colon, CR, LF
 
 ECHO = "the adapter gives back what is sent (local echo); the gateway skips it, so nothing need be done"
 """What is said, once, of an adapter with an echo."""
@@ -70,8 +68,8 @@ class ModbusLine:
         self._on_lost = on_lost
         self._connection = Connection(bus, self._received, self._lost)
         self._serial = self._connection.serial
-        self._ascii = bus.kind == "modbus-ascii"
-        self._tagged = bus.kind == "modbus-tcp"  # answers carry a transaction number
+        self._framing = FRAMINGS[bus.kind]
+        self._tagged = self._framing.tagged
         self.gap_s = character_gap_s(bus.baud) if self._serial else 0.0
         self._turn = asyncio.Lock()
         self._quiet = Quiet(self.gap_s)
@@ -164,7 +162,7 @@ class ModbusLine:
             self._buffer = b""
             await self._connection.send(_BROADCAST, pdu)
             now = asyncio.get_running_loop().time()
-            self._quiet.busy_until(now + self._characters_s(len(pdu) + 3) + _TURNAROUND_S)
+            self._quiet.busy_until(now + self._frame_s(len(pdu)) + _TURNAROUND_S)
 
     async def _learn_echo(self, unit: int, pdu: bytes, timeout_s: float) -> None:
         """Whatever comes of this read, afterwards it is known whether the adapter gives back what is sent."""
@@ -228,7 +226,7 @@ class ModbusLine:
         if not self.connected:
             return BusDown(f"bus {self.bus.name}: {self.where} went away while unit {unit} was asked")
         self._echo_known = True
-        waited_s = asyncio.get_running_loop().time() - request.started if self._ascii else 0.0
+        waited_s = asyncio.get_running_loop().time() - request.started if self._framing.paused else 0.0
         self._quiet.timed_out(unit, request.started, max(limit_s, waited_s))
         self._unanswered += 1
         if self._connection.unsent:
@@ -279,14 +277,11 @@ class ModbusLine:
             await asyncio.sleep(max(0.0, wait_s - _TICK_S))
 
     def _wire_s(self, expected: Expected) -> float:
-        """How long request and answer take on the wire: unit, PDU and check of each."""
-        sent = max(len(expected.command), _READ_PDU_BYTES) + _FRAME_BYTES
-        return self._characters_s(sent + expected.answer_length + _FRAME_BYTES)
+        """How long request and answer take on the wire."""
+        return self._frame_s(len(request_pdu(expected))) + self._frame_s(expected.answer_length)
 
-    def _characters_s(self, count: int) -> float:
-        if not self._serial:
-            return 0.0
-        return (2 * count + _ASCII_MARKS if self._ascii else count) * BITS_PER_CHARACTER / self.bus.baud
+    def _frame_s(self, pdu_bytes: int) -> float:
+        return self._framing.characters(pdu_bytes) * BITS_PER_CHARACTER / self.bus.baud if self._serial else 0.0
 
     def _received(self, data: bytes, transaction: int) -> bytes | None:
         """Everything that arrives, as it arrives; the answer's PDU once it is there."""
@@ -300,7 +295,8 @@ class ModbusLine:
         if request is None or not request.waits:
             self._stray()
             return None
-        scan = self._look(replace(request.expected, transaction=transaction))
+        expected = replace(request.expected, transaction=transaction)
+        scan = self._framing.scan(self._buffer, expected, self._quiet.owing())
         self._buffer = scan.rest
         self._note(scan)
         request.stray += scan.noise
@@ -315,15 +311,10 @@ class ModbusLine:
             self._not_an_answer(request, scan)
         elif self._foreign >= _MOST_FOREIGN:
             self._not_an_answer(request, Scan(Found.BROKEN, text=f"{self._foreign} answers in a row to other requests"))
-        elif self._ascii and scan.rest:
+        elif self._framing.paused and scan.rest:
             latest = request.started + request.limit_s + _ASCII_PAUSES_S
             request.extend(min(now + ASCII_PAUSE_S, latest))
         return None
-
-    def _look(self, expected: Expected) -> Scan:
-        if self._tagged:
-            return scan_tcp(self._buffer, expected)
-        return (scan_ascii if self._ascii else scan_rtu)(self._buffer, expected, self._quiet.owing())
 
     def _not_an_answer(self, request: Outstanding, scan: Scan) -> None:
         """The request has failed, and its maker need not wait for the deadline."""
@@ -340,24 +331,11 @@ class ModbusLine:
 
     def _stray(self) -> None:
         """What comes while nobody asks: an answer that missed its deadline, or noise."""
-        if self._tagged:
-            scan = scan_tcp(self._buffer, None)
-            self._buffer = scan.rest
-            self._note(scan)
-            if scan.found is Found.BROKEN or self._foreign >= _MOST_FOREIGN:
-                self._reset()
-            return
-        if self._ascii:
-            while (taken := take_ascii(self._buffer)).body is not None:
-                if taken.body:
-                    self._late(taken.body[0])
-                self._buffer = taken.rest
-            self._buffer = taken.rest
-            return
-        while self._buffer and (length := rtu_frame(self._buffer)) != 0:
-            if length is not None:
-                self._late(self._buffer[0])
-            self._buffer = self._buffer[length:] if length else b""
+        scan = self._framing.stray(self._buffer)
+        self._buffer = scan.rest
+        self._note(scan)
+        if scan.found is Found.BROKEN or self._foreign >= _MOST_FOREIGN:
+            self._reset()
 
     def _late(self, unit: int) -> None:
         if unit == _BROADCAST:  # nobody else sends as unit 0

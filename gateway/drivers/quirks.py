@@ -88,5 +88,8 @@ def refused_on(bus_kind: str, framings: tuple[str, ...]) -> str:
     if framing is None or framing in framings:
         return ""
     spoken = " or ".join("TCP" if f == "tcp" else f"Modbus {f.upper()}" for f in framings)
-    advice = "a converter from Modbus TCP can speak it" if "ascii" in framings else "give it a bus of its own kind"
+    kinds = [kind for kind in ("modbus-rtu", "modbus-ascii", "modbus-tcp") if _FRAMING.get(kind, "tcp") in framings]
+    advice = f"give it a bus of kind {' or '.join(kinds)}"
+    if "tcp" not in framings:
+        advice += ", or a converter from Modbus TCP that speaks it"
     return f"this instrument speaks {spoken}, which a {bus_kind} line cannot: {advice}"

@@ -379,3 +379,18 @@ def test_a_file_nested_without_end_is_a_mistake(tmp_path: Path, read: Callable[[
     path.write_text("a = " + "[" * 100_000 + "\n", encoding="utf-8")
     with pytest.raises(ConfigError, match="nested too deeply"):
         read(path)
+
+
+def test_the_characters_of_each_kind_of_bus(tmp_path: Path) -> None:
+    """Modbus ASCII has 7E1 unless stated (Modbus over serial line V1.02, 2.5.2), RTU eight bits without parity."""
+    site = tmp_path / "site.toml"
+    site.write_text(
+        '[site]\nid = "x"\nname = "x"\ndischarger = "x"\ntime_zone = "UTC"\nordinances = []\n'
+        '[buses.a]\nkind = "modbus-ascii"\nport = "/dev/a"\n'
+        '[buses.b]\nkind = "modbus-ascii"\nport = "/dev/b"\ndata_bits = 8\nparity = "N"\n'
+        '[buses.c]\nkind = "modbus-rtu"\nport = "/dev/c"\n'
+        '[buses.d]\nkind = "modbus-rtu-over-tcp"\nhost = "192.0.2.1"\nclose_when_idle = "2 s"\n'
+    )
+    buses = config.load(site).buses.values()
+    assert [(b.data_bits, b.parity, b.stop_bits) for b in buses][:3] == [(7, "E", 1), (8, "N", 1), (8, "N", 1)]
+    assert [b.close_when_idle_us for b in buses] == [None, None, None, 2_000_000]
