@@ -50,6 +50,18 @@ def advise(
             _fully_contracted(channel, channel.primary, problems)
     if for_replay:
         return
+    _ports(site, problems)
+    _sources(site, profiles, problems)
+    _people(site, problems)
+    for sink in site.sinks:
+        host = sink.options.get("host", "localhost")
+        if sink.kind == "mqtt" and host not in _LOOPBACK and not sink.options.get("tls"):
+            problems.warning(
+                ("sinks", sink.name, "host"), f"{host} is another machine and tls is off: anyone can listen"
+            )
+
+
+def _ports(site: Site, problems: Problems) -> None:
     for bus in site.buses.values():
         if _BARE_PORT.fullmatch(bus.port):
             problems.warning(
@@ -61,14 +73,6 @@ def advise(
                 ("buses", bus.name, "kind"),
                 "has no number that tells a late answer from the right one, so the gateway waits after every silence; "
                 "set the converter to Modbus TCP if it can",
-            )
-    _sources(site, profiles, problems)
-    _people(site, problems)
-    for sink in site.sinks:
-        host = sink.options.get("host", "localhost")
-        if sink.kind == "mqtt" and host not in _LOOPBACK and not sink.options.get("tls"):
-            problems.warning(
-                ("sinks", sink.name, "host"), f"{host} is another machine and tls is off: anyone can listen"
             )
 
 
