@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any, TextIO
 
@@ -10,8 +10,13 @@ from gateway.check_pack import check_pack, is_pack
 from gateway.check_ratings import print_ratings, ratings_data
 from gateway.check_words import print_notes, print_readings, print_table, readings_chosen, test_of
 from gateway.config import Loaded, read
+from gateway.config_files import read_toml
 from gateway.drivers.profile import Register
 from gateway.errors import ConfigError, Problem
+from gateway.last_values import advise_of_last_values, last_readings
+from gateway.line_advice import share_in_words
+from gateway.line_share import THINKS_S, LineShare, line_shares
+from gateway.problems import Problems
 from gateway.rules.pack import Pack
 from gateway.site import Rule, Site, Term
 
@@ -37,16 +42,21 @@ class WireRead:
     doc_register: str
 
 
-def run_check(site: Path, *, as_json: bool, out: TextIO) -> int:
+def run_check(site: Path, *, as_json: bool, out: TextIO, state: Path | None = None) -> int:
     """Check one site file, or an ordinance pack by itself: a file with [pack].
 
-    Exit status 0 with warnings and a summary, or 78 with every mistake.
+    Exit status 0 with warnings and a summary, or 78 with every mistake. With `state` the last values of its journal are
+    held against the spans; InputError where there is no journal.
     """
     if is_pack(site):
         return check_pack(site, as_json=as_json, out=out)
     try:
         loaded = read(site)
         errors: Sequence[Problem] = loaded.errors
+        if state is not None and loaded.site is not None:
+            found = Problems(str(site), read_toml(site).lines)
+            advise_of_last_values(loaded.site, last_readings(state).values(), found)
+            loaded = replace(loaded, warnings=(*loaded.warnings, *found.warnings))
     except ConfigError as error:
         loaded, errors = None, error.problems
     if as_json:
@@ -101,6 +111,7 @@ def _as_data(loaded: Loaded | None, errors: Sequence[Problem]) -> dict[str, Any]
             for c in site.channels.values()
         ],
         "reads": [asdict(wire) for wire in wire_reads(loaded)],
+        "lines": [asdict(line) for line in _lines(loaded)],
         "ratings": ratings_data(site, loaded.pipe_gpm),
         "rules": [_rule_data(rule) for rule in site.rules],
         "readings_chosen": readings_chosen(rule for pack in loaded.packs for rule in pack.rules),
@@ -140,6 +151,7 @@ def _print_summary(path: Path, loaded: Loaded, out: TextIO) -> None:
         f"\n{site.name} ({site.id}), {site.discharger}; times in {site.time_zone}\n"
     )
     _print_reads(loaded, out)
+    _print_lines(loaded, site, out)
     print_ratings(site, loaded.pipe_gpm, out)
     _print_packs(loaded, out)
     _print_rules(site, out)
@@ -162,6 +174,18 @@ def _print_reads(loaded: Loaded, out: TextIO) -> None:
         for wire in wire_reads(loaded)
     ]
     print_table(rows, out)
+
+
+def _lines(loaded: Loaded) -> tuple[LineShare, ...]:
+    site = loaded.site
+    return () if site is None else line_shares(site, {name: p.profile for name, p in loaded.profiles.items()})
+
+
+def _print_lines(loaded: Loaded, site: Site, out: TextIO) -> None:
+    rows = [(line.bus, share_in_words(line, site.buses[line.bus])) for line in _lines(loaded)]
+    if rows:
+        out.write(f"\nSerial lines (estimated, with {THINKS_S * 1e3:g} ms for each answer)\n")
+        print_table(rows, out)
 
 
 def _print_packs(loaded: Loaded, out: TextIO) -> None:

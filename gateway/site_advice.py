@@ -1,10 +1,10 @@
 """What a technician would want to be told of a site that is sound but odd: the warnings of `check`."""
 
-import re
 from collections.abc import Iterator, Mapping
 
 from gateway.config_files import DeviceProfile
 from gateway.drivers.plan import plan
+from gateway.line_advice import advise_of_lines
 from gateway.primary import Primary
 from gateway.problems import Problems
 from gateway.signals.flow import M_PER_FT
@@ -17,7 +17,6 @@ from gateway.units import conversion, format_duration
 
 __all__ = ["advise", "threshold_of"]
 
-_BARE_PORT = re.compile(r"/dev/tty(USB|ACM)[0-9]+")
 _LOOPBACK = ("localhost", "127.0.0.1", "::1")
 _MAX_CHANNELS = 200  # one gateway serves one cabinet
 
@@ -50,7 +49,7 @@ def advise(
             _fully_contracted(channel, channel.primary, problems)
     if for_replay:
         return
-    _ports(site, problems)
+    advise_of_lines(site, {name: profiles[name].profile for name in site.devices}, problems)
     _sources(site, profiles, problems)
     _people(site, problems)
     for sink in site.sinks:
@@ -58,21 +57,6 @@ def advise(
         if sink.kind == "mqtt" and host not in _LOOPBACK and not sink.options.get("tls"):
             problems.warning(
                 ("sinks", sink.name, "host"), f"{host} is another machine and tls is off: anyone can listen"
-            )
-
-
-def _ports(site: Site, problems: Problems) -> None:
-    for bus in site.buses.values():
-        if _BARE_PORT.fullmatch(bus.port):
-            problems.warning(
-                ("buses", bus.name, "port"),
-                f"{bus.port} may be another adapter after a restart; take its name under /dev/serial/by-path",
-            )
-        if bus.kind == "modbus-rtu-over-tcp":
-            problems.warning(
-                ("buses", bus.name, "kind"),
-                "has no number that tells a late answer from the right one, so the gateway waits after every silence; "
-                "set the converter to Modbus TCP if it can",
             )
 
 

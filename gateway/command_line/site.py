@@ -13,6 +13,8 @@ def add(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None
     """The commands about a site file."""
     check = commands.add_parser("check", help="every mistake of a site file at once")
     site_file(check)
+    given = "hold the last values of this journal's directory against the spans"
+    check.add_argument("--state", type=Path, metavar="DIR", help=given)
     json_option(check)
     check.set_defaults(body=_check)
 
@@ -38,7 +40,7 @@ def _check(arguments: argparse.Namespace) -> int:
     from gateway.check import run_check
 
     must_exist(arguments.site)
-    return run_check(arguments.site, as_json=arguments.json, out=sys.stdout)
+    return run_check(arguments.site, as_json=arguments.json, out=sys.stdout, state=arguments.state)
 
 
 def _replay(arguments: argparse.Namespace) -> int:

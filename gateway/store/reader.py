@@ -62,6 +62,11 @@ class Reader:
             batch_id = batch.batch_id + 1
         return tuple(found)
 
+    def last_seq(self, files: int) -> int:
+        """The number of the newest record; 0 in an empty journal."""
+        last = self._use(files).row("SELECT last_seq FROM batch ORDER BY id DESC LIMIT 1")
+        return 0 if last is None else int(last[0])
+
     def cursor(self, files: int, sink: str) -> int:
         """The sink's position as last written."""
         return cursor.position(self._use(files), sink)
