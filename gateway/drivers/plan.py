@@ -7,6 +7,7 @@ refuse such a request, and some refuse registers their manual lists; which, is f
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
+from gateway.drivers.frames import BIT_READS
 from gateway.drivers.profile import Limits, Point, Span
 
 __all__ = ["Read", "ReadPlan", "plan", "split"]
@@ -33,8 +34,9 @@ class Read:
 def plan(points: Iterable[Point], limits: Limits) -> tuple[Read, ...]:
     """The requests that fetch every register of the points, ordered by function and address.
 
-    Neighbouring spans share a request while it stays within `limits.max_registers` and no hole in it is wider than
-    `limits.max_gap`. A whole block is always a request of its own. ValueError when one span alone exceeds the limit.
+    Neighbouring spans share a request while it stays within `limits.most` and no hole in it is wider than
+    `limits.hole`; coils, inputs and the two kinds of registers never share one. A whole block is always a request of
+    its own. ValueError when one span alone exceeds the limit.
     """
     return _merged(spans_of(points, limits), limits)
 
@@ -182,16 +184,16 @@ def _merged(
 def _fit(spans: list[Span], limits: Limits, avoided: frozenset[Span]) -> bool:
     *before, last = spans
     reach = max(span.end for span in before)
-    if before[0].function != last.function or last.start - reach > limits.max_gap:
+    if before[0].function != last.function or last.start - reach > limits.hole(last.function):
         return False
     start, count = _extent(spans, limits)
-    if count > limits.max_registers:
+    if count > limits.most(last.function):
         return False
     return not any(s.function == last.function and s.start < start + count and start < s.end for s in avoided)
 
 
 def _grown(span: Span, limits: Limits) -> Span:
-    if span.whole or limits.align == 1:
+    if span.whole or limits.align == 1 or span.function in BIT_READS:
         return span
     start = span.start - span.start % limits.align
     end = span.end + -span.end % limits.align
@@ -201,7 +203,7 @@ def _grown(span: Span, limits: Limits) -> Span:
 def _extent(spans: Iterable[Span], limits: Limits) -> tuple[int, int]:
     spans = tuple(spans)
     start = min(span.start for span in spans)
-    if limits.even_start and not spans[0].whole:
+    if limits.even_start and not spans[0].whole and spans[0].function not in BIT_READS:
         start -= start % 2
     return start, max(span.end for span in spans) - start
 
@@ -209,6 +211,7 @@ def _extent(spans: Iterable[Span], limits: Limits) -> tuple[int, int]:
 def _read(spans: Iterable[Span], limits: Limits) -> Read:
     spans = tuple(spans)
     start, count = _extent(spans, limits)
-    if count > limits.max_registers:
-        raise ValueError(f"{count} registers from {start} in one request; the device gives {limits.max_registers}")
+    most = limits.most(spans[0].function)
+    if count > most:
+        raise ValueError(f"{count} registers from {start} in one request; the device gives {most}")
     return Read(spans[0].function, start, count, spans)

@@ -6,6 +6,7 @@ A profile is a TOML file of facts, shipped (`config/devices`) or the user's own;
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 
+from gateway.drivers.frames import BIT_READS
 from gateway.drivers.quirks import NO_QUIRKS, Quirks
 from gateway.drivers.registers import Decoder, decoder, words_of
 from gateway.model import Quality
@@ -37,7 +38,9 @@ class Span:
 
 @dataclass(frozen=True, slots=True)
 class Register:
-    """One number in the device's map: function code 3 or 4, wire address from 0, type and byte order.
+    """One number in the device's map: function code 1 to 4, wire address from 0, type and byte order.
+
+    With functions 1 (coils) and 2 (discrete inputs) the type is `bit`: 0 or 1.
 
     `byte` and `bits` as `registers.decoder` takes them: a number that begins inside a register, a field of bits in one.
     """
@@ -269,7 +272,8 @@ class Limits:
 
     At most `max_registers` (1: single registers only) over holes of at most `max_gap`, from even addresses only when
     `even_start`, and never across less than whole blocks of `align` registers. `unknown_is_silent` says that it gives
-    no answer at all where it has no register, instead of an exception.
+    no answer at all where it has no register, instead of an exception. Coils and inputs have a maximum of their own,
+    and holes as long on the wire: sixteen of them for a register.
     """
 
     max_registers: int = 125
@@ -277,6 +281,15 @@ class Limits:
     even_start: bool = False
     align: int = 1
     unknown_is_silent: bool = False
+    max_bits: int = 2000
+
+    def most(self, function: int) -> int:
+        """How many registers, coils or inputs one request may ask for."""
+        return self.max_bits if function in BIT_READS else self.max_registers
+
+    def hole(self, function: int) -> int:
+        """How many that nobody wants one request may run over."""
+        return 16 * self.max_gap if function in BIT_READS else self.max_gap
 
 
 @dataclass(frozen=True, slots=True)

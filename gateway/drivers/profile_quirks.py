@@ -1,5 +1,6 @@
 """What a device profile says of the device as a whole: limits, serial defaults, facts, and its quirks as data."""
 
+from gateway.drivers.answers import MOST_BITS
 from gateway.drivers.profile import Fact, Limits, Span, Transport
 from gateway.drivers.profile_rules import RuleReader
 from gateway.drivers.profile_table import Table
@@ -22,10 +23,13 @@ def read_limits(table: Table) -> Limits:
         even_start=table.take("even_start", bool, False),
         align=table.take("align", int, 1),
         unknown_is_silent=table.take("unknown_is_silent", bool, False),
+        max_bits=table.take("max_bits", int, MOST_BITS),
     )
     table.done()
     if not 1 <= limits.max_registers <= _MAX_REQUEST:
         table.problem((*table.path, "max_registers"), f"must lie between 1 and {_MAX_REQUEST}")
+    if not 1 <= limits.max_bits <= MOST_BITS:
+        table.problem((*table.path, "max_bits"), f"must lie between 1 and {MOST_BITS}")
     if limits.max_gap < 0:
         table.problem((*table.path, "max_gap"), "must not be negative")
     if not 1 <= limits.align <= max(1, limits.max_registers):

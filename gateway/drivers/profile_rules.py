@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 from typing import Any
 
+from gateway.drivers.frames import BIT_READS
 from gateway.drivers.profile import Band, Register, StatusRule, UnitRule
 from gateway.drivers.profile_table import REQUIRED, Table
 from gateway.drivers.registers import NUMBERINGS, ORDERS, TYPES, words_of
@@ -13,6 +14,7 @@ __all__ = ["RuleReader"]
 
 _QUALITIES = {"good": Quality.GOOD, "suspect": Quality.SUSPECT, "fail": Quality.FAIL}
 _LAST_ADDRESS = 0xFFFF
+_READS = (1, 2, 3, 4)
 
 
 @dataclass(slots=True)
@@ -28,18 +30,30 @@ class RuleReader:
         """The register a table names; `function` when it need not say which."""
         found = table.take("function", int, REQUIRED if function is None else function)
         address = table.take("address", int)
-        type_name = table.take("type", str)
+        is_bit = found in BIT_READS
+        type_name = table.take("type", str, "bit" if is_bit else REQUIRED)
         order = self.own_order(table, self.order)
         byte = table.take("byte", int, None)
         bits = table.take("bits", list, None)
-        if found not in {3, 4, None}:
-            table.problem((*table.path, "function"), f"must be 3 (holding) or 4 (input registers), not {found}")
-        if type_name is not None and type_name not in TYPES:
+        if type_name == "bool":
+            type_name = "bit"
+        if found not in {*_READS, None}:
+            known = "1 (coils), 2 (discrete inputs), 3 (holding registers) or 4 (input registers)"
+            table.problem((*table.path, "function"), f"must be {known}, not {found}")
+        elif type_name in (*TYPES, "bit") and (type_name == "bit") != is_bit:
+            text = (
+                "a coil or an input is a bit"
+                if is_bit
+                else 'a register holds no single bit; take bits = [n, n] of "u16"'
+            )
+            table.problem((*table.path, "type"), f"{type_name} cannot be read with function {found}: {text}")
+            return None
+        if type_name is not None and type_name not in (*TYPES, "bit"):
             table.problem((*table.path, "type"), f"unknown type {type_name!r}; known are {', '.join(TYPES)}")
         if byte is not None and byte < 0:
             table.problem((*table.path, "byte"), "must not be negative")
             byte = None
-        if found not in {3, 4} or address is None or type_name not in TYPES:
+        if found not in _READS or address is None or type_name not in (*TYPES, "bit"):
             return None
         if not self.is_address(table, address, words_of(type_name, byte or 0)):
             return None

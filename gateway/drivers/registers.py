@@ -20,11 +20,12 @@ Decoder = Callable[[Sequence[int]], int | float]
 _FORMATS = {
     "u8": "B", "i8": "b",
     "u16": "H", "i16": "h", "sm16": "H", "bcd16": "H", "u8_hi": "H", "u8_lo": "H", "i8_hi": "H", "i8_lo": "H",
-    "bits": "H",
+    "bits": "H", "bit": "H",
     "u32": "I", "i32": "i", "sm32": "I", "bcd32": "I", "f32": "f", "u32_bitflag_unit": "I", "u32_bits": "I",
     "u64": "Q", "i64": "q", "f64": "d",
 }  # fmt: skip
-TYPES = tuple(_FORMATS)
+TYPES = tuple(name for name in _FORMATS if name != "bit")
+"""The types of numbers in registers; a coil or an input is a `bit`."""
 _FLOATS = frozenset({"f32", "f64"})
 
 ORDERS = ("ABCD", "CDAB", "BADC", "DCBA")
@@ -83,8 +84,12 @@ def decoder(
     `bits` takes the bits from one to the other, both included, 0 the lowest, out of a whole number (nibbles are 0 to 3
     up to 12 to 15). NaN and infinities of a float come through as they are; binary-coded decimals with a digit above 9
     are NaN. The function takes as many words as `words_of` says and trusts its caller in that. ValueError for an
-    unknown type or order, or bits of something that has none.
+    unknown type or order, or bits of something that has none. A `bit` is a coil or an input, 0 or 1, without an order.
     """
+    if type_name == "bit":
+        if byte is not None or bits is not None:
+            raise ValueError("a coil or an input has no bytes or bits")
+        return _first
     size = size_of(type_name)
     found = _aligned(type_name, order) if byte is None and size > 1 else _unaligned(type_name, order, byte or 0)
     finish = _FINISH.get(type_name)

@@ -2,7 +2,7 @@
 
 A transcript begins with a sentence and then has one step per line::
 
-    profile NAME KEY=VALUE ...   the device's profile with overrides of its site (TOML values)
+    profile NAME KEY=VALUE ...   the device's profile with overrides of its site (TOML values); NAME.toml stands beside
     points NAME [UNIT] ...       one channel for each point, in brackets the unit it takes
     poll [SECONDS]               the device is polled, so long after the last time (15 s unless stated)
     >> 01 03 ...                 the gateway sends exactly these bytes
@@ -20,7 +20,10 @@ from gateway.drivers.poll import DevicePoll, DeviceState, PointReading
 from gateway.drivers.profiles import load
 from gateway.model import Instant
 from gateway.site import Channel, Device
+from tests.conftest import ROOT
 from tests.support.scripted_line import TIMEOUT_S, serial_line
+
+PROFILES = ROOT / "tests" / "cases" / "quirks"
 
 
 async def play_polls(name: str, steps: Sequence[str]) -> None:
@@ -37,7 +40,7 @@ async def play_polls(name: str, steps: Sequence[str]) -> None:
             match kind:
                 case "profile":
                     file, *keys = rest.split()
-                    profile = load(file, tomllib.loads("\n".join(keys)))
+                    profile = load(file, tomllib.loads("\n".join(keys)), beside=PROFILES)
                 case "points":
                     assert profile is not None, where
                     channels = [_channel(word) for word in rest.split()]

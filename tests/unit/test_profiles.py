@@ -1,9 +1,12 @@
 """Device profiles: shipped ones agree with the documents, and a mistake in one is named with file, line and key."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
+from gateway.drivers.plan import plan
+from gateway.drivers.points import read_point
 from gateway.drivers.profile import Limits, Span
 from gateway.drivers.profiles import load, parse
 from gateway.errors import ConfigError
@@ -72,7 +75,7 @@ def test_a_users_own_file(tmp_path: Path) -> None:
     ("old", "new", "line", "path", "said"),
     [
         ('type = "u16"', 'type = "u17"', 6, "points.level.type", "unknown type 'u17'"),
-        ("function = 3", "function = 6", 4, "points.level.function", "must be 3 (holding) or 4"),
+        ("function = 3", "function = 6", 4, "points.level.function", "3 (holding registers) or 4"),
         ("address = 10", "address = 65536", 5, "points.level.address", "65536 is no wire address"),
         ("address = 10", 'address = "10"', 5, "points.level.address", "must be a whole number, not '10'"),
         ("address = 10\n", "", 3, "points.level.address", "is missing"),
@@ -186,3 +189,75 @@ def test_a_file_that_is_not_there() -> None:
     """The path that was asked for is in the message."""
     with pytest.raises(ConfigError, match=r"no-such\.toml: cannot read the device profile"):
         load("/no-such.toml")
+
+
+SWITCHES = """\
+id = "mine"
+model = "My input module"
+order = "BADC"
+[limits]
+max_gap = 1
+max_bits = 20
+[points.door]
+function = 2
+address = 3
+unit = "state"
+[points.float]
+function = 2
+address = 19
+type = "bool"
+unit = "state"
+[points.horn]
+function = 1
+address = 3
+type = "bit"
+unit = "state"
+scale = -1
+offset = 1
+[points.level]
+function = 4
+address = 3
+type = "u16"
+unit = "mm"
+"""
+
+
+def test_coils_and_inputs_are_points_like_others() -> None:
+    """Each kind is asked for by its own function, over no longer a hole than a register's sixteen bits, and is 0 or 1.
+
+    A device-wide byte order is not theirs; a contact that opens on alarm is turned round by scale -1 and offset 1.
+    """
+    profile = parse(SWITCHES, "mine.toml")
+    points = profile.points
+    assert [(r.function, r.start, r.count) for r in plan(points.values(), profile.limits)] == [
+        (1, 3, 1),
+        (2, 3, 17),
+        (4, 3, 1),
+    ]
+    assert len(plan(points.values(), replace(profile.limits, max_gap=0))) == 4
+    assert len(plan(points.values(), replace(profile.limits, max_bits=16))) == 4
+    assert read_point(points["door"], {(2, 3): 1}).value == 1.0
+    assert read_point(points["float"], {(2, 19): 0}).value == 0.0
+    assert [read_point(points["horn"], {(1, 3): state}).value for state in (0, 1)] == [1.0, 0.0]
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "path", "said"),
+    [
+        ("function = 4", "function = 2", "points.level.type", "u16 cannot be read with function 2"),
+        ('type = "u16"', 'type = "bit"', "points.level.type", "bit cannot be read with function 4"),
+        ("function = 4", "function = 5", "points.level.function", "must be 1 (coils), 2 (discrete inputs), 3"),
+        (
+            'type = "bool"',
+            'type = "bool"\nbits = [0, 1]',
+            "points.float.bits",
+            "a coil or an input has no bytes or bits",
+        ),
+        ("max_bits = 20", "max_bits = 2001", "limits.max_bits", "must lie between 1 and 2000"),
+    ],
+)
+def test_a_mistake_about_coils_and_inputs_is_named(old: str, new: str, path: str, said: str) -> None:
+    """A number is no bit and a bit is no number."""
+    with pytest.raises(ConfigError) as caught:
+        parse(SWITCHES.replace(old, new), "mine.toml")
+    assert any(problem.path == path and said in problem.text for problem in caught.value.problems), caught.value
