@@ -9,6 +9,7 @@ from typing import Annotated, Any, Literal
 from gateway.config_files import Source
 from gateway.config_flow import CrossCheckTable, PrimaryTable
 from gateway.config_mistakes import ANY_SITE
+from gateway.config_outputs import OutputTable, SamplerTable
 from gateway.config_table import (
     Day,
     Duration,
@@ -77,6 +78,8 @@ class DeviceTable(OpenTable):
     """A shipped device profile, or a file of your own: "./my-probe.toml"."""
     timeout: Duration | None = None
     retries: Annotated[int, Field(ge=0, le=5)] = 1
+    watchdog: Duration | None = None
+    """After so long without a request the device puts its outputs to rest by itself; where its profile says how."""
 
 
 class CalibrationTable(Table):
@@ -139,6 +142,12 @@ class ChannelTable(Table):
     flat_fail_after: Duration | None = None
     flat_tolerance: Quantity | None = None
     uncertainty: Quantity | None = None
+    contact: Literal["door", "lid", "float", "bottle-full", "sample-taken", "sampler-fault", "other"] | None = None
+    """For quantity contact: what it says."""
+    normal: Literal["open", "closed"] | None = None
+    """For a contact: the state in which nothing is the matter; closed for door and lid, open for others."""
+    debounce: Duration | None = None
+    """For a contact: how long a change must last to count."""
 
 
 class DischargingTable(Table):
@@ -298,6 +307,8 @@ class SiteFile(Table):
     sinks: dict[str, PartTable] = {}
     alarms: dict[str, AlarmTable] = {}
     journal: JournalTable = JournalTable()
+    outputs: dict[str, OutputTable] = {}
+    sampler: SamplerTable | None = None
 
 
 def json_schema() -> dict[str, Any]:

@@ -12,6 +12,8 @@ from gateway.alarms.memory import from_json
 from gateway.judgement import Judgement, unreadable
 from gateway.lab_command import LabStep
 from gateway.model import AlarmState, Instant, Note, Outcome, Reading, Resume, Sample, Severity
+from gateway.outputs.ordered import note_orders
+from gateway.outputs.wired import Carried
 from gateway.rules.accounts import Accounts
 from gateway.rules.judge import Judge
 from gateway.rules.laboratory import Laboratory
@@ -138,6 +140,16 @@ class Pipeline:
         self.judgement.laboratory_step(lab, step)
         return self._close(step, now)
 
+    def carried(self, carried: Carried, now: Instant) -> Outcome:
+        """The Outcome of an order that was carried out, or was not."""
+        step = Step()
+        self.watches.carried(carried, step)
+        return self._close(step, now)
+
+    def said(self, step: Step, now: Instant) -> Outcome:
+        """The Outcome of what a person made the outputs or the sampler do."""
+        return self._close(step, now)
+
     def snapshot(self) -> dict[str, Any]:
         """The long memory by durable key: windows, baselines and days of violation, as of the last reading."""
         return {**self.judgement.snapshot(), **self.watches.snapshot()}
@@ -170,6 +182,7 @@ class Pipeline:
                     continue
                 alarms[key] = value
         step.alarms(self.engine.restore(alarms, resume))
+        self.watches.stood(self.engine.view(), resume.now, step)
         self.judgement.stood(view.id for view in self.engine.view() if view.state is not AlarmState.NORMAL)
         return self._close(step, resume.now)
 
@@ -286,6 +299,11 @@ class Pipeline:
             self._next_us = self._earliest_us(now)
         if deadline_us is not None:
             self._next_us = min(self._next_us, deadline_us)
+        if step.alarm_events:
+            self.watches.alarmed(step.alarm_events, step)
+        if step.orders:
+            note_orders(step)
+        self._next_us = min(self._next_us, self.watches.deadline_us)
         if step.is_empty:
             return _QUIET
         step.state.update(self.engine.changes())

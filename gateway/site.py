@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from gateway.model import Severity
+from gateway.outputs.wired import ContactInput, Output, Sampler
 from gateway.primary import CrossCheck, Primary
 
 __all__ = [
@@ -237,6 +238,8 @@ class AlarmPolicy:
     suppressed_by: tuple[str, ...] = ()  # alarms whose activity suppresses this one by design
     enabled: bool = True
     shelvable: bool = True
+    title: str = ""  # what it is, for the text, where no rule stands behind it
+    action: str = ""  # the one thing to do, likewise
 
 
 @dataclass(frozen=True, slots=True)
@@ -282,6 +285,7 @@ class Device:
     timeout_us: int = 500_000
     retries: int = 1
     overrides: Mapping[str, Any] = field(default_factory=dict)
+    watchdog_us: int | None = None  # after how long without a request the device puts its own outputs to rest
 
 
 @dataclass(frozen=True, slots=True)
@@ -330,3 +334,6 @@ class Site:
     nondetect: str = "half"  # what a less-than result counts for in an average: `zero`, `half` or `limit`
     unbound_rules: tuple[str, ...] = ()  # rules of the packs that judge nothing at this site
     law_notes: tuple[LawNote, ...] = ()  # what the ordinances leave open, for reports
+    inputs: Mapping[str, ContactInput] = field(default_factory=dict)  # by channel
+    outputs: Mapping[str, Output] = field(default_factory=dict)
+    sampler: Sampler = field(default_factory=Sampler)

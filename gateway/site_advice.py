@@ -5,6 +5,7 @@ from collections.abc import Iterator, Mapping
 from gateway.config_files import DeviceProfile
 from gateway.drivers.plan import plan
 from gateway.line_advice import advise_of_lines
+from gateway.outputs.wired import OutputRole
 from gateway.primary import Primary
 from gateway.problems import Problems
 from gateway.signals.flow import M_PER_FT
@@ -181,9 +182,27 @@ def _sources(site: Site, profiles: Mapping[str, DeviceProfile], problems: Proble
         profile = profiles[name].profile
         for open_fact in () if profile.confirmed else profile.confirm:
             problems.warning(("devices", name, "profile"), f"to be confirmed on the device: {open_fact}")
+    _outputs(site, problems)
     idle = set(site.devices) - {channel.device for channel in site.channels.values()}
+    idle -= {output.device for output in site.outputs.values()}
     for name in sorted(idle):
         problems.warning(("devices", name), "is read by no channel")
+
+
+def _outputs(site: Site, problems: Problems) -> None:
+    driven: dict[str, list[str]] = {}
+    for output in site.outputs.values():
+        driven.setdefault(output.device, []).append(output.name)
+    for device, names in driven.items():
+        if site.devices[device].watchdog_us is None:
+            text = f"holds {', '.join(names)} as they are when the gateway dies: no watchdog of the device is armed"
+            problems.warning(("devices", device), text)
+    used = {part.output for part in (site.sampler.composite, site.sampler.grab) if part is not None}
+    for output in site.outputs.values():
+        if output.pulsed and output.name not in used:
+            problems.warning(("outputs", output.name), "is pulsed by nothing: [sampler] does not name it")
+        if output.role is OutputRole.VALVE and not output.shuts_on:
+            problems.warning(("outputs", output.name), "is shut by people only: shuts_on names no rule")
 
 
 def _people(site: Site, problems: Problems) -> None:

@@ -40,8 +40,9 @@ def build_alarms(
     problems: Problems,
     *,
     complete: bool,
+    others: Mapping[str, AlarmPolicy] | None = None,
 ) -> dict[str, AlarmPolicy]:
-    """One policy for every bound rule's alarm and for every channel's sensor fault.
+    """One policy for every bound rule's alarm, for every channel's sensor fault, and for `others` as they are given.
 
     `known_rules` are the ids of all rules of the packs, bound or not: their tables are no mistake, only idle. A name
     nobody knows is a mistake only if the rules and channels are `complete`, that is, without mistakes themselves.
@@ -52,6 +53,8 @@ def build_alarms(
         alarm = sensor_alarm(name)
         policies[alarm] = AlarmPolicy(alarm, Severity.WARNING, on_delay_us=_MINUTE_US, off_delay_us=_MINUTE_US)
         units[alarm] = channel.unit
+    policies |= others or {}
+    units |= dict.fromkeys(others or (), "state")
     by_rule: dict[str, list[str]] = {}
     for rule in rules:
         by_rule.setdefault(rule.id, []).append(rule.alarm)

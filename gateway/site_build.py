@@ -17,8 +17,10 @@ from gateway.site import Channel, Discharging, Site, TownFlow, Witness
 from gateway.site_alarms import build_alarms
 from gateway.site_baselines import build_baselines
 from gateway.site_channels import IN_THE_LIQUID, build_channels, convert
+from gateway.site_outputs import build_inputs, build_outputs, output_alarms
 from gateway.site_parts import build_buses, build_contacts, build_devices, build_parts
 from gateway.site_rules import as_the_site_takes_them
+from gateway.site_sampler import build_sampler
 from gateway.site_terms import with_terms
 from gateway.spelling import did_you_mean
 from gateway.toml_lines import Path
@@ -29,7 +31,7 @@ if TYPE_CHECKING:
 __all__ = ["Built", "build_site"]
 
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]*")
-_NAMED_SECTIONS = ("buses", "devices", "channels", "contacts", "notify", "sinks")
+_NAMED_SECTIONS = ("buses", "devices", "channels", "contacts", "notify", "sinks", "outputs")
 _COMMIT_EVERY_US = 10_000_000
 
 
@@ -78,7 +80,20 @@ def build_site(
     rules = with_terms(
         binding.rules, packs, tree, zone, problems, packs_sound=packs_sound, complete=complete, today=today
     )
-    alarms = build_alarms(tree.alarms, rules, channels, known_rules, problems, complete=complete)
+    inputs = build_inputs(tree, channels, problems)
+    outputs = build_outputs(
+        tree,
+        _declared(content, "devices"),
+        profiles,
+        {rule.id for rule in rules},
+        problems,
+        rules_known=complete,
+        today=today,
+    )
+    discharging = _discharging(tree, content, channels, problems)
+    sampler = build_sampler(tree, outputs, channels, discharging, rules, problems, complete=complete)
+    others = output_alarms(inputs, outputs, sampler, channels)
+    alarms = build_alarms(tree.alarms, rules, channels, known_rules, problems, complete=complete, others=others)
     site = Site(
         id=tree.site.id,
         name=tree.site.name,
@@ -86,7 +101,7 @@ def build_site(
         time_zone=tree.site.time_zone,
         channels=channels,
         rules=tuple(replace(rule, severity=alarms[rule.alarm].severity) for rule in rules),
-        discharging=_discharging(tree, content, channels, problems),
+        discharging=discharging,
         alarms=alarms,
         contacts=build_contacts(tree.contacts, _declared(content, "notify"), problems),
         buses=build_buses(tree.buses, problems),
@@ -106,6 +121,9 @@ def build_site(
         nondetect=tree.laboratory.nondetect,
         unbound_rules=tuple(binding.unbound),
         law_notes=tuple(note for pack in packs.values() for note in pack.notes),
+        inputs=inputs,
+        outputs=outputs,
+        sampler=sampler,
     )
     return Built(site, packs, binding.unbound, _pipe_gpm(tree, problems))
 

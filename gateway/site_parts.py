@@ -107,7 +107,12 @@ def build_devices(
             timeout_us=default_us if table.timeout is None else table.timeout,
             retries=table.retries,
             overrides=dict(table.model_extra or {}),
+            watchdog_us=table.watchdog,
         )
+        if table.watchdog is not None and loaded is not None and loaded.profile.quirks.watchdog is None:
+            problems.error(
+                (*path, "watchdog"), f"{loaded.profile.id} knows no watchdog that could be armed over the line"
+            )
     if len(devices) > _MAX_DEVICES:
         problems.warning(("devices",), f"one gateway serves up to {_MAX_DEVICES} devices, here are {len(devices)}")
     return devices

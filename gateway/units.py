@@ -91,6 +91,7 @@ _UNITS: dict[str, _Unit] = {
     "%": _Unit("share"),
     "gal": _Unit("volume", _L_PER_GAL),
     "L": _Unit("volume"),
+    "mL": _Unit("volume", Fraction(1, 1000)),
     "m3": _Unit("volume", Fraction(1000)),
     "kg/d": _Unit("load"),
     "lb/d": _Unit("load", Fraction(45359237, 10**8)),
@@ -110,7 +111,7 @@ _ALIASES = {
     "°C": "degC", "°F": "degF", "µS/cm": "uS/cm", "μS/cm": "uS/cm", "µg/L": "ug/L", "μg/L": "ug/L",
     "m³/h": "m3/h", "m³/s": "m3/s", "m³": "m3", "l/s": "L/s", "l/min": "L/min", "mg/l": "mg/L", "g/l": "g/L",
     "ug/l": "ug/L", "mgd": "MGD", "s.u.": "pH", "°": "deg", "day": "d", "days": "d", "hour": "h", "hours": "h",
-    "sec": "s", "µs": "us",
+    "sec": "s", "µs": "us", "ml": "mL",
 }  # fmt: skip
 
 _CONCENTRATION = ("mg/L", "g/L", "ug/L", "ppm")

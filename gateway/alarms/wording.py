@@ -190,13 +190,17 @@ def _what(subject: Subject) -> str:
     channel = subject.site.channels.get(subject.alarm.removeprefix("sensor-"))
     if channel is not None and subject.alarm.startswith("sensor-"):
         return subject.phrases.sensor.format(channel=channel.label or channel.name)
-    return subject.alarm
+    policy = subject.site.alarms.get(subject.alarm)
+    return subject.alarm if policy is None or not policy.title else policy.title
 
 
 def _action(subject: Subject) -> str:
     if subject.rule is not None:
         action = subject.rule.action.rstrip(".")
         return f"{action[:1].upper()}{action[1:]}." if action else ""
+    policy = subject.site.alarms.get(subject.alarm)
+    if policy is not None and policy.action:
+        return policy.action
     return subject.phrases.sensor_action if subject.alarm.startswith("sensor-") else ""
 
 

@@ -4,7 +4,7 @@ from gateway.drivers.answers import MOST_BITS
 from gateway.drivers.profile import Fact, Limits, Span, Transport
 from gateway.drivers.profile_rules import RuleReader
 from gateway.drivers.profile_table import Table
-from gateway.drivers.quirks import MOST_WAIT_US, Quirks, Start, Trigger, Wake
+from gateway.drivers.quirks import MOST_WAIT_US, Quirks, Start, Trigger, Wake, Watchdog
 from gateway.drivers.registers import TYPES, words_of
 from gateway.drivers.texts import TEXT_TYPES, TIME_TYPES
 
@@ -124,7 +124,34 @@ def read_quirks(root: Table, rules: RuleReader) -> Quirks:
         wake=_wake(root.table("wake")) if "wake" in root.left else None,
         writable=allowed,
         refresh_us=root.duration_us("refresh", None),
+        writable_coils=_writable_coils(root, rules),
+        watchdog=_watchdog(root.table("watchdog"), rules) if "watchdog" in root.left else None,
     )
+
+
+def _writable_coils(root: Table, rules: RuleReader) -> frozenset[int]:
+    """Coils by wire address; "0-7" is a run of them."""
+    coils: set[int] = set()
+    for one in root.take("writable_coils", list, []):
+        first, dash, last = str(one).partition("-")
+        if not first.isdecimal() or (dash and not last.isdecimal()) or isinstance(one, bool):
+            root.problem((*root.path, "writable_coils"), f'must be wire addresses or runs as "0-7", not {one!r}')
+        else:
+            coils.update(range(int(first), int(last or first) + 1))
+    if any(coil > 0xFFFF for coil in coils):
+        root.problem((*root.path, "writable_coils"), "must be 0 to 65535")
+    return frozenset(coil + rules.address_offset for coil in coils)
+
+
+def _watchdog(table: Table, rules: RuleReader) -> Watchdog | None:
+    address, unit_us = table.take("address", int), table.duration_us("unit")
+    table.done()
+    if address is None or unit_us is None or not rules.is_address(table, address, 1):
+        return None
+    if unit_us <= 0:
+        table.problem((*table.path, "unit"), "must be above zero")
+        return None
+    return Watchdog(address + rules.address_offset, unit_us)
 
 
 def _trigger(table: Table, rules: RuleReader, writable: frozenset[int]) -> Trigger | None:

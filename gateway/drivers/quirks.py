@@ -5,7 +5,7 @@ Nothing is ever written that the profile does not list as writable: triggers, an
 
 from dataclasses import dataclass
 
-__all__ = ["MOST_WAIT_US", "NO_QUIRKS", "Quirks", "Start", "Trigger", "Wake", "refused_on"]
+__all__ = ["MOST_WAIT_US", "NO_QUIRKS", "Quirks", "Start", "Trigger", "Wake", "Watchdog", "refused_on"]
 
 MOST_WAIT_US = 2_000_000
 """The longest a device may hold up its line between a trigger and the read; the others wait meanwhile."""
@@ -60,10 +60,29 @@ class Wake:
 
 
 @dataclass(frozen=True, slots=True)
+class Watchdog:
+    """A register that arms the device's own watchdog: `value` units of `unit_us` without a request put it to rest.
+
+    What its outputs are then put to is set in the device, not from here.
+    """
+
+    address: int
+    unit_us: int
+
+    def value(self, after_us: int) -> int:
+        """What to write for at least this long. ValueError when it does not fit the register."""
+        value = -(-after_us // self.unit_us)
+        if not 0 < value <= 0xFFFF:
+            raise ValueError(f"the watchdog counts from 1 to 65535 times {self.unit_us / 1000:g} ms")
+        return value
+
+
+@dataclass(frozen=True, slots=True)
 class Quirks:
     """All of them; most devices have none.
 
-    `writable` are the only addresses the gateway may write to. `refresh_us` is how often the device renews its values:
+    `writable` are the only registers the gateway may write to, `writable_coils` the only coils, but for what the site
+    file allows for itself. `refresh_us` is how often the device renews its values:
     reading faster gives the same number again.
     """
 
@@ -72,6 +91,8 @@ class Quirks:
     wake: Wake | None = None
     writable: frozenset[int] = frozenset()
     refresh_us: int | None = None
+    writable_coils: frozenset[int] = frozenset()
+    watchdog: Watchdog | None = None
 
 
 NO_QUIRKS = Quirks()

@@ -1,9 +1,10 @@
 """What listens to readings and findings beside the rules: it raises conditions, writes notes, orders outputs. Pure."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
-from gateway.model import Condition, Finding, Instant, Note, Order, Reading, Resume
+from gateway.model import AlarmEvent, AlarmState, Condition, Finding, Instant, Note, Order, Reading, Resume, Severity
+from gateway.outputs.wired import Carried
 
 __all__ = ["FAR_US", "Said", "Watch"]
 
@@ -41,6 +42,18 @@ class Watch:
 
     def found(self, finding: Finding, said: Said) -> None:
         """Take what a rule found, on any channel."""
+
+    def alarmed(self, events: Iterable[AlarmEvent], said: Said) -> None:
+        """Take what the alarm engine did in this step."""
+
+    def carried(self, carried: Carried, said: Said) -> None:
+        """Take what became of an order, of any output."""
+
+    def stands(self, alarm: str, state: AlarmState, severity: Severity) -> None:
+        """Hear how one alarm stands after a restart; `stood` follows once all were told."""
+
+    def stood(self, at: Instant, said: Said) -> None:
+        """Every alarm that stands from before the restart has been told."""
 
     def tick(self, now: Instant, said: Said) -> None:
         """Discover what elapsed time has changed by `now`; called from `deadline_us` on."""
