@@ -70,7 +70,8 @@ class Sample:
     none. `value` is the decoded number in the channel's source unit, None when there is none; NaN and infinities are
     passed on as they are for quality control to flag. `quality` and `mode` are what the source itself says (status
     register, quality column), `note` the word for it among the reading's tests: they can only worsen what quality
-    control finds. `remark` is a word among the tests that changes no quality.
+    control finds. `remark` is a word among the tests that changes no quality. `between` says that it was taken between
+    two scheduled polls, because a rule is under way.
     """
 
     channel: str
@@ -82,6 +83,7 @@ class Sample:
     mode: Mode = Mode.RUN
     note: str = ""
     remark: str = ""
+    between: bool = False
 
 
 @dataclass(frozen=True, slots=True)

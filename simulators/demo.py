@@ -121,7 +121,7 @@ class _Demo:
         self._refresh(app, consumer)
         delivery = app.deliveries[0].counts
         records = await app.journal.last_seq()
-        late = sum(bus.health().polls_late for bus in app.buses)
+        late = sum(bus.health().missed_slots for bus in app.buses)
         for task in reversed(self._tasks):
             task.cancel()
             with suppress(asyncio.CancelledError):

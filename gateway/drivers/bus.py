@@ -1,56 +1,42 @@
-"""The schedule of one port: who is asked when, and what is told when nobody answers."""
+"""The schedule of one port: who is asked when, and what is told when nobody answers.
+
+Each device has a task of its own, with one poll under way at most. The line itself goes from request to request
+(`arbiter`), so a device that wakes, settles or measures holds up nobody.
+"""
 
 import asyncio
-import logging
 import random
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
+from typing import TypeVar
 
 from gateway.clock import Clock
-from gateway.drivers import profiles as profile_files
+from gateway.drivers.device_state import DeviceState
 from gateway.drivers.health import BusHealth
 from gateway.drivers.modbus import ModbusLine
-from gateway.drivers.poll import DevicePoll, DeviceState, PointReading
+from gateway.drivers.poll import DevicePoll, PointReading
 from gateway.drivers.profile import Profile
-from gateway.drivers.quirks import refused_on
-from gateway.drivers.schedule import Backoff, Slots
-from gateway.errors import BusDown, ConfigError, DriverError, Problem
-from gateway.model import Fault, Instant, Sample
+from gateway.drivers.schedule import Backoff, Claim, Rank
+from gateway.drivers.timetable import Entry, Profiles, polls_of
+from gateway.drivers.troubles import Troubles
+from gateway.drivers.turns import LineTurn, LineTurns
+from gateway.errors import BusDown
+from gateway.model import Fault, Instant, Note, Sample
 from gateway.site import Bus, Channel, Device
 
 __all__ = ["PollBus"]
 
-log = logging.getLogger(__name__)
-
 _RECONNECT = Backoff(base_us=1_000_000, cap_us=60_000_000)
 _SILENT_CAP_US = 60_000_000
-_SILENT_SHARE = 10  # a silent device may take about one part in so many of the line's time
+_SILENT_SHARE = 20  # the silent devices of a line together may take about one part in so many of its time
+_STUCK_S = 60.0  # no slot of a device came to an end for so long, and for four of its periods: nobody polls any more
+_STUCK_PERIODS = 4
+_MOST_ORDERS = 16
+
+_T = TypeVar("_T")
 
 
-@dataclass(slots=True)
-class _Turn:
-    """One device poll with its place in the schedule."""
-
-    poll: DevicePoll
-    state: DeviceState
-    slots: Slots
-
-
-@dataclass(slots=True)
-class _Trouble:
-    """Something that failed and whether it was told: the first time as a warning, the end with the count."""
-
-    times: dict[str, int] = field(default_factory=dict)
-
-    def begins(self, what: str, text: str, *args: object) -> None:
-        seen = self.times.get(what, 0)
-        self.times[what] = seen + 1
-        log.log(logging.DEBUG if seen else logging.WARNING, text, *args)
-
-    def ends(self, what: str, text: str, *args: object) -> None:
-        seen = self.times.pop(what, 0)
-        if seen:
-            log.info(text, *args, seen)
+def _nobody(_note: Note) -> None:
+    """Nobody is told."""
 
 
 class PollBus:
@@ -58,10 +44,11 @@ class PollBus:
 
     At every slot of a channel `deliver` gets one sample for it, in one call with all the samples of that device poll:
     a number, or the kind of failure. Failure to answer is data; only a slot that came too late passes without one, and
-    is counted. `deliver` runs in the event loop and must not block; an exception in it ends `run`.
+    is counted. `deliver` and `tell` (notes when a port or a device goes down and when it is back) run in the event loop
+    and must not block; an exception in them ends `run`.
 
-    Of `devices` and `channels` only those of this bus are used. `profiles` (by device name) are loaded at the first
-    use unless given.
+    Of `devices` and `channels` only those of this bus are used. `alarm_channels` are asked first when several are due.
+    `profiles` (by device name) are loaded at the first use unless given.
     """
 
     def __init__(
@@ -74,34 +61,86 @@ class PollBus:
         *,
         profiles: Mapping[str, Profile] | None = None,
         jitter: Callable[[], float] = random.random,
+        alarm_channels: Collection[str] = (),
+        tell: Callable[[Note], None] = _nobody,
+        stuck_s: float = _STUCK_S,
     ) -> None:
         self.bus = bus
-        self.line = ModbusLine(bus)
+        self._down = asyncio.Event()  # the line is closed, or somebody found it so
+        self.line = ModbusLine(bus, self._down.set)
         self._devices = tuple(device for device in devices if device.bus == bus.name)
         names = {device.name for device in self._devices}
         self._channels = tuple(channel for channel in channels if channel.device in names)
         self._clock = clock
         self._deliver = deliver
-        self._profiles = dict(profiles or {})
+        self._profiles = Profiles(bus, profiles or {})
         self._jitter = jitter
+        self._alarm_channels = frozenset(alarm_channels)
+        self._hot: frozenset[str] = frozenset()
+        self._stuck_s = stuck_s
         self._states = {device.name: DeviceState(device) for device in self._devices}
-        self._trouble = _Trouble()
+        self._timetable: tuple[Entry, ...] = ()
+        self._troubles = Troubles(bus.name, lambda: self.line.where, tell)
+        self._line_turns = LineTurns(self.line, clock)
+        self._orders = 0
         self._tried = asyncio.Event()  # the first attempt to open has ended
-        self._down = asyncio.Event()  # somebody found the line closed
         self._answered = False  # since the line was opened
         self._connections = 0
-        self._polls_late = 0
+        self._missed_slots = 0
+        self._probe_from_us = 0  # no device that failed is asked before
+        self._passed: dict[str, tuple[float, int]] = {}  # when a slot of the device last ended, on both clocks
 
     async def run(self) -> None:
-        """Polls until cancelled; opens the line again whenever it is lost. ConfigError for a profile mistake."""
-        turns = self._turns()
+        """Polls until cancelled; opens the line again whenever it is lost.
+
+        ConfigError for a profile mistake. BusDown when the polls have stopped although everything seems to go on: the
+        port is closed then, and a new `run` starts afresh.
+        """
+        polls = polls_of(self._devices, self._channels, self._profiles, self.line, together=False)
+        self._timetable = tuple(Entry.of(p, self._states[p.device.name], self._alarm_channels) for p in polls)
+        self.hasten(self._hot)
         self._tried.clear()
+        self._line_turns = LineTurns(self.line, self._clock)
         try:
             async with asyncio.TaskGroup() as group:
                 group.create_task(self._keep_open(), name=f"bus {self.bus.name}: connection")
-                group.create_task(self._keep_polling(turns), name=f"bus {self.bus.name}: polls")
+                for name in self._states:
+                    entries = [entry for entry in self._timetable if entry.poll.device.name == name]
+                    if entries:
+                        self._pass(name)
+                        group.create_task(self._keep_polling(entries), name=f"bus {self.bus.name}: {name}")
+                group.create_task(self._keep_watch(), name=f"bus {self.bus.name}: watch")
+        except BaseExceptionGroup as several:
+            if len(several.exceptions) == 1:  # as it was, for whoever starts this again
+                raise several.exceptions[0] from several
+            raise
         finally:
             self.line.close()
+
+    def hasten(self, channels: Collection[str]) -> None:
+        """From now on poll these channels at their fast period, between the slots they have anyway, and no others.
+
+        Takes hold of a device with the end of its current poll.
+        """
+        self._hot = frozenset(channels)
+        for entry in self._timetable:
+            entry.hasten(self._hot)
+
+    async def order(self, device: str, work: Callable[[ModbusLine], Awaitable[_T]]) -> _T:
+        """Have one request made to a device before any poll that waits: a command to an output, with its answer.
+
+        `work` is handed the line while it is nobody else's, and must make one request with a deadline, as the line's
+        own are. Raises what it raises; BusDown when too many orders wait already.
+        """
+        if self._orders >= _MOST_ORDERS:
+            raise BusDown(f"bus {self.bus.name}: {self._orders} orders wait already")
+        self._orders += 1
+        try:
+            claim = Claim(Rank.ORDER, self._clock.now().mono_us)
+            async with self._line_turns.of(self._states[device], claim):
+                return await work(self.line)
+        finally:
+            self._orders -= 1
 
     async def read_once(self, channel_names: Collection[str] | None = None) -> tuple[PointReading, ...]:
         """Every named channel of this bus (all when None) once, in the order of the site file.
@@ -110,7 +149,7 @@ class PollBus:
         again as often as its `retries` say. ConfigError for a profile mistake.
         """
         chosen = [c for c in self._channels if channel_names is None or c.name in channel_names]
-        polls = self._polls(chosen, together=True)
+        polls = polls_of(self._devices, chosen, self._profiles, self.line, together=True)
         opened_here = not self.line.connected
         readings: list[PointReading] = []
         try:
@@ -133,18 +172,26 @@ class PollBus:
         """The counters of the port and of every device."""
         now_us = self._clock.now().mono_us
         counts = self.line.counts
+        port = self._troubles.port
+        fast = {entry.poll.device.name for entry in self._timetable if entry.fast_us}
         return BusHealth(
             bus=self.bus.name,
             where=self.line.where,
             connected=self.line.connected,
             connections=self._connections,
-            polls_late=self._polls_late,
+            missed_slots=self._missed_slots,
             late_answers=counts.late_answers,
             foreign_frames=counts.foreign_frames,
             noisy_answers=counts.noisy_answers,
             echoes=counts.echoes,
             resets=counts.resets,
-            devices=tuple(state.health(now_us) for state in self._states.values()),
+            state="up" if port is None else "down",
+            why="" if port is None else port.why,
+            down_s=None if port is None else round((now_us - port.since_us) / 1e6, 1),
+            devices=tuple(
+                state.health(now_us, counts.of(state.device.unit), port_down=port is not None, fast=name in fast)
+                for name, state in self._states.items()
+            ),
         )
 
     async def _keep_open(self) -> None:
@@ -154,7 +201,7 @@ class PollBus:
                 await self.line.open()
             except BusDown as error:
                 failures += 1
-                self._trouble.begins("bus", "%s", error)
+                self._troubles.unopened(str(error))
                 self._tried.set()
                 await self._clock.sleep(_RECONNECT.delay_us(failures, self._jitter()))
                 continue
@@ -169,128 +216,126 @@ class PollBus:
             failures += 1  # a server that accepts and hangs up must not be called without a pause
             await self._clock.sleep(_RECONNECT.delay_us(failures, self._jitter()))
 
-    async def _keep_polling(self, turns: Sequence[_Turn]) -> None:
+    async def _keep_polling(self, entries: Sequence[Entry]) -> None:
+        """One device: whatever of it is due next, one poll at a time."""
         await self._tried.wait()
-        start_us = self._clock.now().mono_us
-        for turn in turns:
-            turn.slots = Slots(turn.slots.period_us, start_us)
-        if not turns:
-            await asyncio.Event().wait()
+        for entry in entries:
+            entry.start(self._clock.now().mono_us)
         while True:
-            turn = min(turns, key=lambda t: t.slots.due_us)
-            at = self._clock.now()
-            if turn.slots.due_us > at.mono_us:
-                await self._clock.sleep(turn.slots.due_us - at.mono_us)
+            entry = min(entries, key=lambda t: t.due_us)
+            wait_us = entry.due_us - self._clock.now().mono_us
+            if wait_us > 0:
+                await self._clock.sleep(wait_us)
                 continue
-            turn.slots, missed = turn.slots.taken(at.mono_us)
-            turn.state.late += missed
-            self._polls_late += missed
-            readings = await self._poll(turn, at)
+            readings = await self._slot(entry)
             if not self.line.connected:
                 self._down.set()
-            self._tell_faults(readings)
+            self._pass(entry.poll.device.name)
+            self._troubles.heard(readings)
+            await asyncio.sleep(0)  # the next request goes out before these samples are judged
             self._deliver(tuple(reading.sample for reading in readings), self._clock.now())
 
-    async def _poll(self, turn: _Turn, at: Instant) -> tuple[PointReading, ...]:
+    async def _slot(self, entry: Entry) -> tuple[PointReading, ...]:
         """One slot of one device: asked, left alone, or out of reach."""
-        poll, state = turn.poll, turn.state
+        poll, state = entry.poll, entry.state
+        now = self._clock.now()
         if not self.line.connected:
-            self._lost(f"{self.line.where} is not open")
-            return poll.failed(at, Fault.BUS_DOWN, f"{self.line.where} is not open")
-        owing = state.failures > 0 and self.line.busy_s(poll.device.unit) > self.line.gap_s
-        if owing or at.mono_us < state.not_before_us:
-            return poll.failed(at, Fault.SILENT, f"left alone after {state.failures} failed polls in a row")
+            why = f"{self.line.where} is not open"
+            self._take(entry, now)
+            self._lost(now, why)
+            return poll.failed(now, Fault.BUS_DOWN, why)
+        if self._is_left_alone(state, entry.slots.due_us, now.mono_us):
+            self._take(entry, now)
+            return poll.failed(now, Fault.SILENT, f"left alone after {state.failures} failed polls in a row")
+        right = self._line_turns.of(state, entry.claim)
+        try:
+            await right.begin()
+            at = self._clock.now()
+            only = entry.hot if at.mono_us < entry.slots.due_us else None
+            self._take(entry, at)
+            return await self._asked(entry, at, right, only)
+        finally:
+            right.give_back()
+
+    async def _asked(
+        self, entry: Entry, at: Instant, right: LineTurn, only: frozenset[str] | None
+    ) -> tuple[PointReading, ...]:
+        poll, state = entry.poll, entry.state
+        was_down, failing_since_us = state.down, state.failing_since_us
+        was_failing = state.failures > 0
         state.polls += 1
         try:
-            readings = await poll.run(at, state)
+            readings = await poll.run(at, state, right, only=only)
         except BusDown as error:
-            self._lost(str(error))
+            now = self._clock.now()
+            self._lost(now, str(error))
             return poll.failed(at, Fault.BUS_DOWN, str(error))
-        if poll.silence is not None:
-            self._fell_silent(turn, at, poll.silence)
+        now = self._clock.now()
+        if poll.silence is None:
+            self._answered = True
+            self._troubles.port_answered(now)
+            self._troubles.device_answered(now, state, down_since_us=failing_since_us if was_down else None)
         else:
-            self._did_answer(state)
+            self._leave_alone(entry, at.mono_us, right.held_us, was_failing=was_failing)
+            self._troubles.device_failed(now, state, was_down=was_down)
         return readings
 
-    def _lost(self, why: str) -> None:
-        self._trouble.begins("bus", "bus %s is down: %s", self.bus.name, why)
+    def _take(self, entry: Entry, at: Instant) -> None:
+        """The slot is used; those that went by before it are counted and never made up for."""
+        entry.began_us = at.mono_us
+        entry.slots, missed = entry.slots.taken(at.mono_us)
+        entry.state.missed_slots += missed
+        self._missed_slots += missed
+
+    def _is_left_alone(self, state: DeviceState, due_us: int, now_us: int) -> bool:
+        """Whether a device that failed is not asked at this slot: not yet again, or not while others are."""
+        if not state.failures:
+            return False
+        owing = self.line.busy_s(state.device.unit) > self.line.gap_s
+        return owing or due_us < state.not_before_us or now_us < self._probe_from_us
+
+    def _leave_alone(self, entry: Entry, at_us: int, cost_us: int, *, was_failing: bool) -> None:
+        """After the first failure the next slot is tried; after that it is left alone, longer every time.
+
+        The wait starts at twenty times what the failure cost the line. Probes of all the silent devices of a line keep
+        the same distance from each other, so that together they take about a twentieth of it.
+        """
+        state = entry.state
+        now_us = self._clock.now().mono_us
+        base_us = max(entry.slots.period_us, _SILENT_SHARE * cost_us)
+        if was_failing:
+            backoff = Backoff(base_us, max(base_us, _SILENT_CAP_US))
+            state.not_before_us = at_us + backoff.delay_us(state.failures - 1, self._jitter())
+            self._probe_from_us = now_us + _SILENT_SHARE * cost_us
+        else:
+            state.not_before_us = entry.slots.due_us
+
+    def _lost(self, at: Instant, why: str) -> None:
+        self._troubles.port_lost(at, why)
         self._down.set()
 
-    def _fell_silent(self, turn: _Turn, at: Instant, error: DriverError) -> None:
-        """After the first failure the next slot is tried; after that the device is left alone, longer every time.
+    def _pass(self, device: str) -> None:
+        self._passed[device] = asyncio.get_running_loop().time(), self._clock.now().mono_us
 
-        The wait starts at ten times what the failure cost the line, so that silent devices take about a tenth of it.
-        """
-        state = turn.state
-        state.failures += 1
-        if state.failures > 1:
-            cost_us = self._clock.now().mono_us - at.mono_us
-            base_us = max(turn.slots.period_us, _SILENT_SHARE * cost_us)
-            backoff = Backoff(base_us, max(base_us, _SILENT_CAP_US))
-            state.not_before_us = at.mono_us + backoff.delay_us(state.failures - 1, self._jitter())
-        name = turn.poll.device.name
-        self._trouble.begins(f"device {name}", "bus %s, device %s: %s", self.bus.name, name, error)
-
-    def _did_answer(self, state: DeviceState) -> None:
-        state.answered += 1
-        state.failures = 0
-        state.not_before_us = 0
-        self._answered = True
-        name = state.device.name
-        self._trouble.ends("bus", "bus %s is back after %d failures", self.bus.name)
-        self._trouble.ends(
-            f"device {name}", "bus %s, device %s answers again after %d failed polls", self.bus.name, name
-        )
-
-    def _tell_faults(self, readings: Iterable[PointReading]) -> None:
-        """What a device that answers says against its own values, once when it begins and once when it ends."""
-        for reading in readings:
-            sample = reading.sample
-            if sample.fault in {Fault.SILENT, Fault.BUS_DOWN, Fault.BAD_REPLY}:
-                continue
-            key, where = f"channel {sample.channel}", (self.bus.name, sample.channel)
-            if sample.fault is not None:
-                self._trouble.begins(key, "bus %s, channel %s: %s: %s", *where, sample.fault, reading.note)
-            else:
-                self._trouble.ends(key, "bus %s, channel %s is sound again after %d polls", *where)
+    async def _keep_watch(self) -> None:
+        """Judges by slots that came to an end, not by what the tasks or the socket look like."""
+        longest_us = {entry.poll.device.name: entry.slots.period_us for entry in self._timetable}
+        while True:
+            await asyncio.sleep(self._stuck_s / 4)
+            now_s, now = asyncio.get_running_loop().time(), self._clock.now()
+            for name, (passed_s, passed_us) in self._passed.items():
+                silent_us = now.mono_us - passed_us
+                if now_s - passed_s > self._stuck_s and silent_us > _STUCK_PERIODS * longest_us[name]:
+                    why = f"no poll of {name} came to an end for {silent_us / 1e6:.0f} s"
+                    self._troubles.port_lost(now, why)
+                    raise BusDown(f"bus {self.bus.name}: {why}: opening {self.line.where} afresh")
 
     async def _read_patiently(self, poll: DevicePoll) -> tuple[PointReading, ...]:
         state = self._states[poll.device.name]
+        state.warm_up_us = 0  # a person looks at it, and can tell
+        right = self._line_turns.of(state, Claim(Rank.PLAIN, 0))
         for _ in range(poll.device.retries + 1):
-            readings = await poll.run(self._clock.now(), state)
+            readings = await poll.run(self._clock.now(), state, right)
             if poll.silence is None:
                 break
         return readings
-
-    def _turns(self) -> list[_Turn]:
-        polls = self._polls(self._channels, together=False)
-        return [_Turn(p, self._states[p.device.name], Slots(p.channels[0].poll_us, 0)) for p in polls]
-
-    def _polls(self, channels: Sequence[Channel], together: bool) -> list[DevicePoll]:
-        """One poll per device, and per period unless `together`."""
-        groups: dict[tuple[str, int], list[Channel]] = {}
-        for channel in channels:
-            groups.setdefault((channel.device or "", 0 if together else channel.poll_us), []).append(channel)
-        devices = {device.name: device for device in self._devices}
-        problems = []
-        polls = []
-        for (name, _), members in groups.items():
-            profile = self._profile(devices[name])
-            lacking = [channel for channel in members if channel.point not in profile.points]
-            for channel in lacking:
-                text = f"{profile.id} has no point {channel.point!r}; it has {', '.join(profile.points)}"
-                problems.append(Problem("site", f"channels.{channel.name}.point", None, text))
-            if not lacking:
-                polls.append(DevicePoll(devices[name], profile, members, self.line))
-        if problems:
-            raise ConfigError(problems)
-        return polls
-
-    def _profile(self, device: Device) -> Profile:
-        if device.name not in self._profiles:
-            profile = profile_files.load(device.profile, device.overrides)
-            refusal = refused_on(self.bus.kind, profile.transport.framings)
-            if refusal:
-                raise ConfigError([Problem("site", f"devices.{device.name}.profile", None, refusal)])
-            self._profiles[device.name] = profile
-        return self._profiles[device.name]

@@ -81,6 +81,9 @@ class Connection:
         except TimeoutError:
             opened = False
             causes.append(TimeoutError(f"no connection within {_CONNECT_S:g} s"))
+        except asyncio.CancelledError:
+            client.close()  # else a port that was opened in this moment stays locked by nobody
+            raise
         if not opened:
             client.close()
             cause = causes[0] if causes else None

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from gateway.drivers.frames import BIT_READS
 from gateway.drivers.profile import Limits, Point, Span
 
-__all__ = ["Read", "ReadPlan", "plan", "split"]
+__all__ = ["Read", "ReadPlan", "plan", "spans_of", "split"]
 
 _REMERGE_AFTER_US = 600_000_000  # ten minutes: a refused merge costs one request more, once
 _REMERGE_AT_MOST_US = 86_400_000_000

@@ -1,23 +1,33 @@
-"""One poll of one device: its requests, and a sample for every channel whatever happened to them."""
+"""One poll of one device: its requests, and a sample for every channel whatever happened to them.
+
+The line is held for each request alone. While the device wakes, settles or measures, others are asked.
+"""
 
 import asyncio
-from collections.abc import Sequence
-from contextlib import suppress
-from dataclasses import dataclass
+from collections.abc import Collection, Sequence
+from contextlib import AbstractAsyncContextManager, nullcontext, suppress
+from dataclasses import dataclass, replace
 
-from gateway.drivers.health import DeviceHealth
+from gateway.drivers.device_state import DeviceState
 from gateway.drivers.modbus import BadCheckSum, ModbusLine
-from gateway.drivers.plan import Read, ReadPlan
+from gateway.drivers.plan import Read, ReadPlan, spans_of
 from gateway.drivers.points import read_point
 from gateway.drivers.profile import Point, Profile, Register, Span
 from gateway.errors import BadReply, DeviceFault, DeviceSilent, DriverError, NoSuchRegister
 from gateway.model import Fault, Instant, Quality, Sample
 from gateway.site import Channel, Device
 
-__all__ = ["DevicePoll", "DeviceState", "PointReading"]
+__all__ = ["WARM_UP", "DevicePoll", "PointReading", "Turn"]
+
+Turn = AbstractAsyncContextManager[object]
+"""The right to make one request on the line; it is entered again for every request."""
+
+WARM_UP = "warm_up"
+"""The test of a reading that was taken too early after a device was silent: it may have lost its power."""
 
 _ILLEGAL_FUNCTION = 1
 _LEAST_RETRY = 0.25  # of the timeout must be left for a second try to make sense
+_AT_ONCE: Turn = nullcontext()
 _UNHEARD = frozenset({Fault.SILENT, Fault.BUS_DOWN, Fault.BAD_REPLY})
 
 
@@ -35,44 +45,6 @@ class PointReading:
     note: str = ""
 
 
-@dataclass(slots=True)
-class DeviceState:
-    """What all polls of one device share: its counters, and how long it is left alone."""
-
-    device: Device
-    polls: int = 0
-    answered: int = 0
-    timeouts: int = 0
-    bad_check_sums: int = 0
-    bad_replies: int = 0
-    exceptions: int = 0
-    late: int = 0
-    failures: int = 0
-    not_before_us: int = 0
-    latency_us: int = 0
-    slowest_us: int = 0
-    started_us: int | None = None  # monotonic time of its start command, if it has answered ever since
-    heard_us: int | None = None  # monotonic time of the last poll it answered
-
-    def health(self, now_us: int) -> DeviceHealth:
-        """The counters as they stand."""
-        return DeviceHealth(
-            device=self.device.name,
-            unit=self.device.unit,
-            polls=self.polls,
-            answered=self.answered,
-            timeouts=self.timeouts,
-            bad_check_sums=self.bad_check_sums,
-            bad_replies=self.bad_replies,
-            exceptions=self.exceptions,
-            late=self.late,
-            failures=self.failures,
-            backing_off=self.failures > 0 and now_us < self.not_before_us,
-            latency_us=self.latency_us,
-            slowest_us=self.slowest_us,
-        )
-
-
 class DevicePoll:
     """The channels of one device that are polled together.
 
@@ -82,66 +54,88 @@ class DevicePoll:
 
     def __init__(self, device: Device, profile: Profile, channels: Sequence[Channel], line: ModbusLine) -> None:
         self.device = device
+        self.profile = profile
         self.channels = tuple(channels)
         self.silence: DriverError | None = None  # why the last poll was broken off
-        self._profile = profile
         self._line = line
         self._points = {c.name: profile.points[c.point or ""].for_unit(c.source_unit) for c in self.channels}
         self._plan = ReadPlan.of(self._points.values(), profile.limits)
+        self._turn = _AT_ONCE
 
-    async def run(self, at: Instant, state: DeviceState) -> tuple[PointReading, ...]:
+    async def run(
+        self, at: Instant, state: DeviceState, turn: Turn = _AT_ONCE, *, only: Collection[str] | None = None
+    ) -> tuple[PointReading, ...]:
         """Asks for everything once and decodes what came; `at` is the stamp of every sample.
 
-        A timeout or a wrong answer breaks the poll off (`silence` says so): the points that are whole by then count,
-        the rest is silent. BusDown is raised.
+        Each request is made within `turn`, which is entered anew for it. `only` names the channels of a poll in between
+        two slots: nothing else is asked for. A timeout or a wrong answer breaks the poll off (`silence` says so): the
+        points that are whole by then count, the rest is silent. BusDown is raised.
         """
         self.silence = None
+        self._turn = turn
         words: dict[tuple[int, int], int] = {}
         errors: dict[Span, DriverError] = {}
+        channels = self.channels if only is None else tuple(c for c in self.channels if c.name in only)
         heard = False
         try:
             try:
                 await self._prepare(at, state)
             except (NoSuchRegister, DeviceFault) as error:
-                _count(error, state)
+                state.count(error)
                 errors |= dict.fromkeys(self._plan.spans, error)
             except (DeviceSilent, BadReply) as error:
-                _count(error, state)
+                state.count(error)
                 self.silence = error
             else:
-                await self._read_all(at, state, words, errors)
+                await self._read_all(at, state, None if only is None else channels, words, errors)
             heard = self.silence is None
         finally:
             if not heard:  # it, or its line, may have lost its power meanwhile
                 state.started_us = None
+        warms_up = state.warms_up(at.mono_us)
         if heard:
             self._plan.settle(at.mono_us)
-            state.heard_us = at.mono_us
-        return tuple(self._reading(channel, at, words, errors) for channel in self.channels)
+            state.heard(at.mono_us)
+        else:
+            state.failed(at.mono_us, str(self.silence))
+        readings = (self._reading(channel, at, words, errors) for channel in channels)
+        return tuple(_marked(reading, warms_up=warms_up, between=only is not None) for reading in readings)
 
     async def _prepare(self, at: Instant, state: DeviceState) -> None:
-        """What the device wants before it is read; the line is held meanwhile, for two seconds at most at each step."""
-        quirks, unit, timeout_s = self._profile.quirks, self.device.unit, self.device.timeout_us / 1e6
+        """What the device wants before it is read. The line is free while it gets ready."""
+        quirks, unit, timeout_s = self.profile.quirks, self.device.unit, self.device.timeout_us / 1e6
         wake, start, trigger = quirks.wake, quirks.start, quirks.trigger
         if wake is not None and (state.heard_us is None or at.mono_us - state.heard_us >= wake.asleep_after_us):
             first = self._plan.reads[0]
             with suppress(DeviceSilent, BadReply, DeviceFault, NoSuchRegister):
-                await self._line.read(unit, first.function, first.start, first.count, timeout_s)
+                async with self._turn:
+                    await self._line.read(unit, first.function, first.start, first.count, timeout_s)
             await asyncio.sleep(wake.wait_us / 1e6)
         if start is not None and start.is_due(state.started_us, at.mono_us):
             state.started_us = None
-            await self._line.command(unit, start.request, timeout_s)
+            async with self._turn:
+                await self._line.command(unit, start.request, timeout_s)
             state.started_us = at.mono_us
             await asyncio.sleep(start.wait_us / 1e6)
         if trigger is not None:
-            await self._line.command(unit, trigger.request, timeout_s)
+            async with self._turn:
+                await self._line.command(unit, trigger.request, timeout_s)
             await asyncio.sleep(trigger.wait_us / 1e6)
 
     async def _read_all(
-        self, at: Instant, state: DeviceState, words: dict[tuple[int, int], int], errors: dict[Span, DriverError]
+        self,
+        at: Instant,
+        state: DeviceState,
+        channels: Sequence[Channel] | None,
+        words: dict[tuple[int, int], int],
+        errors: dict[Span, DriverError],
     ) -> None:
         """The requests of the plan, in turn; what is refused is asked for in smaller pieces."""
-        queue = list(self._plan.reads)
+        queue, left_out = list(self._plan.reads), []
+        if channels is not None:
+            wanted = spans_of((self._points[channel.name] for channel in channels), self.profile.limits)
+            left_out = [r for r in queue if not any(own.covers(span) for own in r.spans for span in wanted)]
+            queue = [read for read in queue if read not in left_out]
         done: list[Read] = []
         while queue:
             read = queue.pop(0)
@@ -163,7 +157,7 @@ class DevicePoll:
                 self._plan.answered(read)
                 words |= {(read.function, read.start + n): word for n, word in enumerate(registers)}
             done.append(read)
-        self._plan.reads = tuple(done)
+        self._plan.reads = tuple(sorted((*done, *left_out), key=lambda read: (read.function, read.start)))
 
     def failed(self, at: Instant, fault: Fault, note: str) -> tuple[PointReading, ...]:
         """A sample without a number for every channel."""
@@ -174,24 +168,23 @@ class DevicePoll:
         loop = asyncio.get_running_loop()
         unit, timeout_s = self.device.unit, self.device.timeout_us / 1e6
         left_s = timeout_s
-        until = loop.time() + self._line.busy_s(unit) + timeout_s
         tries_left = self.device.retries
         while True:
             try:
-                registers = await self._line.read(unit, read.function, read.start, read.count, left_s)
+                async with self._turn:
+                    began_s = loop.time() + self._line.busy_s(unit)
+                    registers = await self._line.read(unit, read.function, read.start, read.count, left_s)
+                    state.latencies.add(round(self._line.latency_s * 1e6))
+                    return registers
             except (BadCheckSum, BadReply) as error:
-                _count(error, state)
-                left_s = until - loop.time() - self._line.busy_s(unit)
+                state.count(error)
+                left_s -= loop.time() + self._line.busy_s(unit) - began_s  # the line has to be drained, too
                 if tries_left <= 0 or left_s < _LEAST_RETRY * timeout_s:
                     raise
                 tries_left -= 1
             except DriverError as error:
-                _count(error, state)
+                state.count(error)
                 raise
-            else:
-                state.latency_us = round(self._line.latency_s * 1e6)
-                state.slowest_us = max(state.slowest_us, state.latency_us)
-                return registers
 
     def _reading(
         self, channel: Channel, at: Instant, words: dict[tuple[int, int], int], errors: dict[Span, DriverError]
@@ -242,15 +235,10 @@ def _fault_of(error: DriverError | None) -> Fault:
             return Fault.SILENT
 
 
-def _count(error: DriverError, state: DeviceState) -> None:
-    match error:
-        case BadCheckSum():
-            state.bad_check_sums += 1
-        case DeviceSilent():
-            state.timeouts += 1
-        case BadReply():
-            state.bad_replies += 1
-        case NoSuchRegister() | DeviceFault():
-            state.exceptions += 1
-        case _:
-            pass
+def _marked(reading: PointReading, *, warms_up: bool, between: bool) -> PointReading:
+    """What was read too early after power came back does not count; what was read between two slots says so."""
+    sample = reading.sample
+    if warms_up and sample.fault is None:
+        sample = replace(sample, quality=Quality.FAIL, note=WARM_UP)
+        reading = replace(reading, note=reading.note or "it was silent, and has to warm up first")
+    return replace(reading, sample=replace(sample, between=True) if between else sample)

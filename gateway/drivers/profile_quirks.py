@@ -201,6 +201,6 @@ def _wake(table: Table) -> Wake | None:
 def _wait(table: Table) -> int:
     wait_us = table.duration_us("wait", 0)
     if wait_us > MOST_WAIT_US:
-        text = f"is longer than {MOST_WAIT_US / 1e6:g} s: every other device of the line would wait for this one"
+        text = f"is longer than {MOST_WAIT_US / 1e6:g} s: the values of one poll are to be of one moment"
         table.problem((*table.path, "wait"), text)
     return int(wait_us)

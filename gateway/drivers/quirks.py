@@ -8,7 +8,10 @@ from dataclasses import dataclass
 __all__ = ["MOST_WAIT_US", "NO_QUIRKS", "Quirks", "Start", "Trigger", "Wake", "Watchdog", "refused_on"]
 
 MOST_WAIT_US = 2_000_000
-"""The longest a device may hold up its line between a trigger and the read; the others wait meanwhile."""
+"""The longest a device may take between a trigger and the read: the values of one poll are to be of one moment.
+
+The others are asked meanwhile.
+"""
 
 
 @dataclass(frozen=True, slots=True)

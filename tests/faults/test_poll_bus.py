@@ -2,8 +2,6 @@
 
 import asyncio
 import logging
-from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import asynccontextmanager, suppress
 from itertools import pairwise
 from pathlib import Path
 
@@ -14,66 +12,12 @@ from gateway.drivers.bus import PollBus
 from gateway.drivers.modbus import ModbusLine
 from gateway.drivers.quiet import character_gap_s
 from gateway.errors import BusDown, ConfigError
-from gateway.model import Fault, Instant, Quality, Sample
+from gateway.model import Fault, Quality
 from gateway.site import Bus
+from tests.support.polling import Deliveries, over_tcp, polling, run, serial
 from tests.support.scripted_devices import Devices, SerialDevices, TcpDevices, channel, device, profile
 
 PERIOD_US = 100_000
-PATIENCE_S = 30.0  # nothing here takes as long; who waits longer has found a fault
-
-
-class Deliveries:
-    """Everything a bus delivered, call by call."""
-
-    def __init__(self) -> None:
-        self.calls: list[tuple[Sample, ...]] = []
-
-    def deliver(self, samples: tuple[Sample, ...], now: Instant) -> None:
-        """One call of the bus."""
-        self.calls.append(samples)
-        assert all(sample.at.mono_us <= now.mono_us for sample in samples)
-
-    def of(self, name: str) -> list[Sample]:
-        """The samples of one channel."""
-        return [sample for samples in self.calls for sample in samples if sample.channel == name]
-
-
-Until = Callable[[Callable[[], bool]], Awaitable[None]]
-
-
-@asynccontextmanager
-async def polling(bus: PollBus) -> AsyncIterator[Until]:
-    """Runs the bus; gives a way to wait until something has come true. What ended the bus by itself is raised."""
-    task = asyncio.create_task(bus.run())
-
-    async def until(condition: Callable[[], bool]) -> None:
-        async with asyncio.timeout(PATIENCE_S):
-            while not condition() and not task.done():  # noqa: ASYNC110 - the conditions are other parties' logs
-                await asyncio.sleep(0.005)
-        if task.done():
-            task.result()
-
-    try:
-        yield until
-    finally:
-        task.cancel()
-        with suppress(asyncio.CancelledError):
-            await task
-
-
-def serial(peer: SerialDevices, baud: int = 115200) -> Bus:
-    """The bus on that line."""
-    return Bus("bench", "modbus-rtu", port=peer.path, baud=baud)
-
-
-def over_tcp(server: TcpDevices) -> Bus:
-    """The bus to that server."""
-    return Bus("bench", "modbus-tcp", host="127.0.0.1", tcp_port=server.port)
-
-
-def run(scenario: Callable[[], object]) -> None:
-    """Run one scenario; a task that outlives it fails the test."""
-    asyncio.run(scenario())  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("baud", [9600, 19200, 115200])
@@ -369,10 +313,10 @@ def test_missed_slots_are_counted_and_never_made_up_for() -> None:
         peer.close()
         stamps = [sample.at.mono_us for sample in delivered.of("d2-0")]
         passed = (stamps[-1] - delivered.calls[0][0].at.mono_us) // 20_000 + 1
-        late = health.devices[1].late
+        late = health.devices[1].missed_slots
         assert late >= 4  # the first timeout of the other device alone is five slots long
         assert len(stamps) + late == pytest.approx(passed, abs=2)
-        assert health.polls_late == sum(d.late for d in health.devices)
+        assert health.missed_slots == sum(d.missed_slots for d in health.devices)
 
     run(scenario)
 

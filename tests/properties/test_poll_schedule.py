@@ -4,7 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gateway.drivers.quiet import Quiet, character_gap_s
-from gateway.drivers.schedule import Backoff, Slots
+from gateway.drivers.schedule import Backoff, Claim, Rank, Slots, between, choose
 
 times = st.integers(0, 10**9)
 periods = st.integers(1, 10**6)
@@ -41,6 +41,70 @@ def test_waits_grow_to_the_cap_and_never_beyond(base: int, cap: int, failures: i
     assert full - full // 2 - 1 <= backoff.delay_us(failures, jitter) <= full
     assert backoff.delay_us(failures + 1, 0.0) >= backoff.delay_us(failures, 0.0)
     assert backoff.delay_us(0, jitter) == 0
+
+
+regular_ranks = st.sampled_from([Rank.ORDER, Rank.ALARM, Rank.PLAIN, Rank.PROBE])
+claims = st.lists(st.builds(Claim, regular_ranks, st.integers(0, 100), st.none() | st.integers(0, 100)), min_size=1)
+
+
+@given(claims, st.integers(0, 100), st.integers(0, 2))
+def test_the_line_goes_to_the_most_urgent_and_among_equals_to_the_longest_due(
+    waiting: list[Claim], now: int, passed: int
+) -> None:
+    """Unless three turns have passed over somebody: no claim of a better rank waits, none of its rank longer."""
+    place, _ = choose(waiting, now, passed)
+    chosen = waiting[place]
+    for claim in waiting:
+        assert chosen.rank_at(now) <= claim.rank_at(now)
+        if chosen.rank_at(now) == claim.rank_at(now):
+            assert chosen.due_us <= claim.due_us
+
+
+@given(st.lists(st.tuples(regular_ranks, st.integers(1, 9)), min_size=2, max_size=6), st.integers(0, 3))
+def test_nobody_is_starved_however_urgent_the_others_are(pollers: list[tuple[Rank, int]], start: int) -> None:
+    """Each poller claims again as soon as it was served; everyone is served within four turns for each of them."""
+    waiting = [Claim(rank, 0) for rank, _ in pollers]
+    since = [0] * len(pollers)
+    passed = start
+    for now in range(1, 100):
+        place, passed = choose(waiting, now, passed)
+        waiting[place] = Claim(pollers[place][0], now)
+        since = [0 if n == place else turns + 1 for n, turns in enumerate(since)]
+        assert max(since) <= 4 * len(pollers)
+
+
+@given(claims, st.integers(0, 100), st.integers(0, 5))
+def test_a_poll_in_between_takes_only_what_nobody_else_wants(waiting: list[Claim], now: int, passed: int) -> None:
+    """It is chosen only when every claim is one, and a claim whose slot has come is none any more."""
+    chosen = waiting[choose(waiting, now, passed)[0]]
+    if chosen.rank_at(now) is Rank.BETWEEN:
+        assert all(claim.regular_us is not None and now < claim.regular_us for claim in waiting)
+
+
+@given(st.integers(1, 1000), st.integers(1, 1500), st.lists(st.integers(0, 400), max_size=60))
+def test_fast_polls_fall_between_the_slots_and_move_none_of_them(period: int, fast: int, lates: list[int]) -> None:
+    """Whatever the delays, every regular slot is polled or counted as ever, and no two polls are due too close."""
+    slots, began, now = Slots(period, 0), 0, 0
+    part = period // (period // fast) if fast <= period else period
+    for late in lates:
+        due = between(slots, fast, began) if slots.due_us else 0
+        assert due <= slots.due_us
+        assert due == slots.due_us or due - began >= part // 2
+        assert due == slots.due_us or (slots.due_us - due) % part == 0
+        now = max(now, due) + late
+        before = slots
+        slots, _ = slots.taken(now)
+        assert slots == before or now >= before.due_us
+        assert slots.due_us % period == 0
+        began = now
+
+
+def test_a_third_of_the_poll() -> None:
+    """Every 15 s, fast 5 s: two polls more in each period, on time, and none when the fast one is over half of it."""
+    slots = Slots(15, 30)
+    assert [between(slots, 5, began) for began in (15, 20, 25)] == [20, 25, 30]
+    assert [between(slots, 4, began) for began in (15, 20, 25)] == [20, 25, 30]  # three parts of five, none below four
+    assert between(slots, 8, 15) == 30
 
 
 @given(st.lists(st.tuples(st.integers(1, 3), st.sampled_from(["answered", "timed_out", "garbled"])), max_size=30))

@@ -25,7 +25,7 @@ class Asked:
 
 @dataclass(slots=True)
 class Devices:
-    """Units that answer any read with `address + 100 x unit`, unless told otherwise."""
+    """Units that answer any read with `address + 100 x unit` and confirm any write, unless told otherwise."""
 
     silent: set[int] = field(default_factory=set)
     missing: set[int] = field(default_factory=set)  # addresses that do not exist
@@ -45,6 +45,8 @@ class Devices:
             return None
         if unit in self.busy:
             return bytes((unit, function | 0x80, 6))
+        if function == 6:
+            return body  # a write is confirmed by its own echo
         if self.missing & set(range(start, start + count)):
             return bytes((unit, function | 0x80, 2))
         words = [(address + 100 * unit) & 0xFFFF for address in range(start, start + count)]

@@ -16,7 +16,8 @@ import asyncio
 import tomllib
 from collections.abc import Sequence
 
-from gateway.drivers.poll import DevicePoll, DeviceState, PointReading
+from gateway.drivers.device_state import DeviceState
+from gateway.drivers.poll import DevicePoll, PointReading
 from gateway.drivers.profiles import load
 from gateway.model import Instant
 from gateway.site import Channel, Device
