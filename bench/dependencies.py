@@ -14,6 +14,8 @@ MODULES = {
     "pyserial": "serial",
     "paho-mqtt": "paho.mqtt.client",
     "pydantic": "pydantic",
+    "urllib3": "urllib3",
+    "dbus-fast": "dbus_fast.aio",
     "iotcore": "iotcore",
     "rich": "rich.live, rich.table, rich.panel",
 }

@@ -249,6 +249,7 @@ class ContactTable(Table):
 
     name: Word
     phone: str = ""
+    email: str = ""
     notify: Annotated[list[str], Field(min_length=1)]
     from_severity: SeverityWord = "warning"
     language: Literal["en"] = "en"

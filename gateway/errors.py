@@ -13,6 +13,7 @@
     │  └─ NoSuchRegister    exceptions 1 to 3: that register FAILs alone and says "configuration"
     ├─ DeliveryError
     │  ├─ TryLater          keep; optional not-before
+    │  │  └─ InDoubt        it may have gone out: ask what became of it, else send again marked as a repeat
     │  └─ Refused           parked with the reason, counted, alarmed; never retried for ever
     └─ StoreError
        ├─ NotOurs           the journal of another gateway, site or product: do not start, leave it as it is
@@ -29,8 +30,8 @@ from dataclasses import dataclass
 
 __all__ = [
     "GatewayError", "Problem", "ConfigError", "InputError", "DriverError", "BusDown", "DeviceSilent", "BadReply",
-    "DeviceFault", "NoSuchRegister", "DeliveryError", "TryLater", "Refused", "StoreError", "NotOurs", "DiskFull",
-    "Corrupt",
+    "DeviceFault", "NoSuchRegister", "DeliveryError", "TryLater", "InDoubt", "Refused", "StoreError", "NotOurs",
+    "DiskFull", "Corrupt",
 ]  # fmt: skip
 
 
@@ -106,6 +107,10 @@ class TryLater(DeliveryError):
     def __init__(self, message: str, not_before_s: float | None = None) -> None:
         self.not_before_s = not_before_s
         super().__init__(message)
+
+
+class InDoubt(TryLater):
+    """Nobody can say whether it went out: ask before it goes again, and mark a repeat as one."""
 
 
 class Refused(DeliveryError):

@@ -16,7 +16,14 @@ from gateway.site import Part, Site
 __all__ = ["notifier", "sink"]
 
 _SINKS = {"mqtt": "gateway.sinks.mqtt_sink:provide"}
-_NOTIFIERS = {"bench": "gateway.alarms.bench_text:provide"}
+_NOTIFIERS = {
+    "bench": "gateway.alarms.bench_text:provide",
+    "gammu-smsd": "gateway.alarms.smsd:provide",
+    "http-sms": "gateway.alarms.http_sms:provide",
+    "mail": "gateway.alarms.mail:provide",
+    "modem": "gateway.alarms.modem:provide",
+}
+_EXTRAS = {"urllib3": "sms", "dbus_fast": "modem"}  # which extra brings a library that most sites do without
 
 
 def sink(part: Part, site: Site, clock: Clock, state_directory: Path) -> Any:
@@ -33,7 +40,14 @@ def _provider(group: str, table: dict[str, str], part: Part) -> Any:
     target = table.get(part.kind)
     if target is not None:
         module, _, name = target.partition(":")
-        return getattr(import_module(module), name)
+        try:
+            return getattr(import_module(module), name)
+        except ModuleNotFoundError as error:
+            extra = _EXTRAS.get((error.name or "").partition(".")[0])
+            if extra is None:
+                raise
+            text = f"kind {part.kind!r} needs {error.name}: install manhole-gateway[{extra}]"
+            raise ConfigError([Problem("site", f"{group}.{part.name}", None, text)]) from error
     for point in entry_points(group=f"manhole_gateway.{group}"):
         if point.name == part.kind:
             return point.load()

@@ -254,6 +254,7 @@ class Contact:
     phone: str = ""
     from_severity: Severity = Severity.WARNING
     language: str = "en"
+    email: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -103,7 +103,7 @@ def build_site(
         rules=tuple(replace(rule, severity=alarms[rule.alarm].severity) for rule in rules),
         discharging=discharging,
         alarms=alarms,
-        contacts=build_contacts(tree.contacts, _declared(content, "notify"), problems),
+        contacts=build_contacts(tree.contacts, _notifiers(tree, content), problems),
         buses=build_buses(tree.buses, problems),
         devices=build_devices(tree, _declared(content, "buses"), profiles, problems),
         sinks=build_parts("sinks", tree.sinks, problems),
@@ -126,6 +126,12 @@ def build_site(
         sampler=sampler,
     )
     return Built(site, packs, binding.unbound, _pipe_gpm(tree, problems))
+
+
+def _notifiers(tree: "SiteFile", content: Mapping[str, Any]) -> dict[str, str]:
+    """The kind of every notifier the file names, broken ones included."""
+    tables = tree.notify
+    return {name: (tables[name].kind if name in tables else None) or name for name in _declared(content, "notify")}
 
 
 def _declared(content: Mapping[str, Any], section: str) -> tuple[str, ...]:

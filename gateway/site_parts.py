@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterable, Mapping
 from importlib.metadata import entry_points
 from typing import TYPE_CHECKING, Any
 
+from gateway.alarms.path_options import HttpSmsOptions, MailOptions, ModemOptions, SmsdOptions
 from gateway.errors import ConfigError
 from gateway.model import Severity
 from gateway.problems import Problems
@@ -25,9 +26,17 @@ _NOT_BROADCAST = frozenset(MODBUS_KINDS) - {"modbus-tcp"}  # where unit 0 is eve
 _MAX_BUSES, _MAX_DEVICES, _LAST_SERIAL_UNIT = 4, 32, 247
 
 # Kinds that come with the product; others register as entry points of the same group.
-_BUILT_IN = {"sinks": ("mqtt",), "notify": ("bench",)}
+_BUILT_IN = {"sinks": ("mqtt",), "notify": ("bench", "gammu-smsd", "http-sms", "mail", "modem")}
 _ENTRY_POINT_GROUPS = {"sinks": "manhole_gateway.sinks", "notify": "manhole_gateway.notifiers"}
-_CHECKS: Mapping[tuple[str, str], Callable[[Part], object]] = {("sinks", "mqtt"): MqttOptions.of}
+_CHECKS: Mapping[tuple[str, str], Callable[[Part], object]] = {
+    ("sinks", "mqtt"): MqttOptions.of,
+    ("notify", "gammu-smsd"): SmsdOptions.of,
+    ("notify", "http-sms"): HttpSmsOptions.of,
+    ("notify", "mail"): MailOptions.of,
+    ("notify", "modem"): ModemOptions.of,
+}
+_ADDRESSED_BY = {"gammu-smsd": "phone", "http-sms": "phone", "modem": "phone", "mail": "email"}
+_EMAIL = re.compile(r"[^@\s]+@[^@\s]+")
 _SECRET = re.compile(r"(password|passphrase|secret|token|api_?key|pin)$", re.IGNORECASE)
 
 
@@ -119,19 +128,24 @@ def build_devices(
 
 
 def build_contacts(
-    tables: Mapping[str, "ContactTable"], notifiers: Iterable[str], problems: Problems
+    tables: Mapping[str, "ContactTable"], notifiers: Mapping[str, str], problems: Problems
 ) -> tuple[Contact, ...]:
-    """The people; `notifiers` are the names the file gives."""
+    """The people; `notifiers` are the names the file gives, each with its kind."""
     names = tuple(notifiers)
     for name, table in tables.items():
         for notifier in table.notify:
             if notifier not in names:
                 hint = did_you_mean(notifier, names)
                 problems.error(("contacts", name, "notify"), f"there is no [notify.{notifier}]{hint}")
+            address = _ADDRESSED_BY.get(notifiers.get(notifier, ""))
+            if address and not getattr(table, address):
+                problems.error(("contacts", name, address), f"is required: [notify.{notifier}] reaches people by it")
         if table.phone and not _PHONE.fullmatch(table.phone):
             problems.error(("contacts", name, "phone"), f"{table.phone!r} must be as +15185550123, with country code")
+        if table.email and not _EMAIL.fullmatch(table.email):
+            problems.error(("contacts", name, "email"), f"{table.email!r} is no e-mail address")
     return tuple(
-        Contact(name, t.name, tuple(t.notify), t.phone, Severity[t.from_severity.upper()], t.language)
+        Contact(name, t.name, tuple(t.notify), t.phone, Severity[t.from_severity.upper()], t.language, t.email)
         for name, t in tables.items()
     )
 

@@ -22,7 +22,9 @@ class Program:
 
 PROGRAMS = (
     Program("mosquitto", "mosquitto", "tests against a real MQTT broker (marker `mosquitto`)"),
-    Program("openssl", "openssl", "tests that make certificates for MQTT over TLS"),
+    Program("openssl", "openssl", "tests that make certificates for MQTT and mail over TLS"),
+    Program("gammu-smsd", "gammu-smsd", "texts through a real gammu-smsd"),
+    Program("dbus-daemon", "dbus-daemon", "texts through ModemManager's interfaces on a private bus"),
 )
 
 

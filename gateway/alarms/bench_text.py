@@ -7,7 +7,7 @@ import os
 from collections.abc import Callable
 from pathlib import Path
 
-from gateway.alarms.notify import Receipt
+from gateway.alarms.notifier import Notifier, Receipt
 from gateway.clock import Clock
 from gateway.errors import TryLater
 from gateway.site import Contact, Part, Site
@@ -19,8 +19,8 @@ _log = logging.getLogger(__name__)
 _FILE = "texts.jsonl"
 
 
-class BenchText:
-    """A `Notifier` that appends each text to `<folder>/texts.jsonl`, one JSON object a line, safe on disk.
+class BenchText(Notifier):
+    """Appends each text to `<folder>/texts.jsonl`, one JSON object a line, safe on disk.
 
     A line is `at_utc_us`, `to` (contact id), `name`, `phone`, `text`, `dedupe_key`. The same key is filed once, however
     often it is sent and whatever was killed in between. `show` is called with contact and text after each filing.

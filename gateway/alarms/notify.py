@@ -8,16 +8,18 @@ delivered at least once; the occurrence in it makes a repeat recognisable. Nobod
 import asyncio
 import logging
 from collections.abc import Coroutine, Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, Protocol, TypeVar
 
+from gateway.alarms.notifier import Fate, Notifier, Receipt
 from gateway.backoff import Backoff
 from gateway.clock import Clock
-from gateway.errors import Refused, StoreError, TryLater
+from gateway.errors import InDoubt, Refused, StoreError, TryLater
 from gateway.model import Instant, Message
 from gateway.site import Contact
 
-__all__ = ["NOT_RECORDED", "Notifier", "Outbox", "OwedText", "REPEAT", "Receipt", "TextCounts", "TextDelivery"]
+__all__ = ["NOT_RECORDED", "Outbox", "OwedText", "REPEAT", "TextCounts", "TextDelivery"]
 
 log = logging.getLogger(__name__)
 
@@ -25,22 +27,6 @@ REPEAT = " (rpt)"
 NOT_RECORDED = " (not recorded)"
 _T = TypeVar("_T")
 _PATIENCE_S = 120.0  # a modem may take a minute; one that takes two has told us nothing
-
-
-@dataclass(frozen=True, slots=True)
-class Receipt:
-    """The provider took the text. `delivered` is True only when it knows that the person's phone has it."""
-
-    provider_ref: str = ""
-    delivered: bool = False
-
-
-class Notifier(Protocol):
-    """One way to a person. Called from the event loop; may be called for several people at once."""
-
-    async def send(self, contact: Contact, text: str, dedupe_key: str) -> Receipt:
-        """Hand over one text. Raises TryLater, or Refused when it will never be taken."""
-        ...
 
 
 class OwedText(Protocol):
@@ -59,6 +45,11 @@ class OwedText(Protocol):
     @property
     def attempts(self) -> int:
         """How often it was tried."""
+        ...
+
+    @property
+    def provider_ref(self) -> str:
+        """`<notifier>:<reference>` of the last receipt, empty without one."""
         ...
 
 
@@ -94,6 +85,7 @@ class _Unrecorded:
     message: Message
     status: str = "queued"
     attempts: int = 0
+    provider_ref: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,10 +101,6 @@ def _retrieved(task: asyncio.Task[Any]) -> None:
     """Take note of how work ended that nobody waits for any more."""
     if not task.cancelled():
         task.exception()
-
-
-class _Doubtful(TryLater):
-    """Nobody can say whether the text went out: the next attempt is a repeat."""
 
 
 class TextDelivery:
@@ -224,10 +212,14 @@ class TextDelivery:
             await self._settle(key, _Step("failed", error="no such contact in the site file"))
             return
         unrecorded = key in self._unrecorded
+        fate = await self._fate(contact, text) if text.status == "unknown" else Fate.UNKNOWN
+        if fate in {Fate.PENDING, Fate.DELIVERED}:
+            await self._settle(key, _Step("delivered" if fate is Fate.DELIVERED else "accepted"))
+            return
         if not unrecorded:
             # A disk that cannot be written is no reason to leave a person untold: the text goes out all the same.
             await self._record(key, _Step("sending"))
-        repeat = text.status == "unknown"
+        repeat = text.status == "unknown" and fate is Fate.UNKNOWN
         self._count(attempts=1, repeated=repeat)
         body = message.text + (REPEAT if repeat else "") + (NOT_RECORDED if unrecorded else "")
         try:
@@ -235,12 +227,33 @@ class TextDelivery:
         except Refused as error:
             await self._settle(key, _Step("failed", error=str(error)))
         except TryLater as error:
-            doubtful = repeat or isinstance(error, _Doubtful)
+            doubtful = repeat or isinstance(error, InDoubt)
             if not unrecorded:
                 await self._record(key, _Step("unknown" if doubtful else "queued", error=str(error)))
             self._rest(text, error)
         else:
             await self._settle(key, _Step("delivered" if receipt.delivered else "accepted", receipt.provider_ref))
+
+    async def _fate(self, contact: Contact, text: OwedText) -> Fate:
+        """What the contact's notifiers know of a text that is in doubt: ABSENT only when every one of them is sure."""
+        message = text.message
+        asked: list[Fate] = []
+        for name in contact.notifiers:
+            notifier = self._notifiers.get(name)
+            if notifier is None:
+                continue
+            prefix = f"{name}:"
+            ref = text.provider_ref.removeprefix(prefix) if text.provider_ref.startswith(prefix) else ""
+            for body in (message.text, message.text + REPEAT):
+                fate = Fate.UNKNOWN
+                with suppress(TimeoutError):
+                    async with asyncio.timeout(_PATIENCE_S):
+                        fate = await notifier.fate(contact, body, message.dedupe_key, ref)
+                if fate in {Fate.PENDING, Fate.DELIVERED}:
+                    return fate
+                asked.append(fate)
+        sure = {Fate.ABSENT, Fate.FAILED}
+        return Fate.ABSENT if asked and sure.issuperset(asked) else Fate.UNKNOWN
 
     async def _through(self, contact: Contact, body: str, key: str) -> Receipt:
         """The first receipt of the contact's notifiers, in their order."""
@@ -251,19 +264,22 @@ class TextDelivery:
             if notifier is None:
                 refusals.append(f"{name}: no such notifier")
                 continue
+            again = isinstance(kept, InDoubt) and not body.endswith(REPEAT)
             try:
                 async with asyncio.timeout(_PATIENCE_S):
-                    receipt = await notifier.send(contact, body, key)
+                    receipt = await notifier.send(contact, body + REPEAT if again else body, key)
                 return Receipt(f"{name}:{receipt.provider_ref}", receipt.delivered)
             except Refused as error:
                 refusals.append(f"{name}: {error}")
+            except InDoubt as error:
+                kept = InDoubt(f"{name}: {error}", error.not_before_s)
             except TryLater as error:
                 kept = kept or TryLater(f"{name}: {error}", error.not_before_s)
             except TimeoutError:
-                kept = _Doubtful(f"{name}: no answer within {_PATIENCE_S:g} s")
+                kept = InDoubt(f"{name}: no answer within {_PATIENCE_S:g} s")
             except Exception as error:  # a fault in one notifier must not take the other ways to a person with it
                 log.exception("texts: notifier %s failed unexpectedly", name)
-                kept = _Doubtful(f"{name}: {error!r}")
+                kept = InDoubt(f"{name}: {error!r}")
         raise kept or Refused("; ".join(refusals) or "the contact has no notifier")
 
     async def _settle(self, key: str, step: _Step) -> None:

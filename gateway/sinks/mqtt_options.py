@@ -1,14 +1,11 @@
 """The options of one MQTT sink, read from its part of the site file. Pure: no secret is opened here."""
 
-from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any
 
-from gateway.errors import ConfigError, Problem
+from gateway.part_options import PartOptions
 from gateway.sinks.contract import Pace
 from gateway.site import Part
 from gateway.spelling import did_you_mean
-from gateway.units import parse_duration_us
 
 __all__ = ["MqttOptions", "TlsFiles"]
 
@@ -52,7 +49,7 @@ class MqttOptions:
 
         Durations are text with a unit (`"20 s"`) or numbers of seconds. The port defaults to 8883 with `tls`.
         """
-        reader = _Reader(part)
+        reader = PartOptions("sinks", part)
         tls = _tls(reader)
         options = cls(
             host=reader.take("host", str, "localhost"),
@@ -78,59 +75,7 @@ class MqttOptions:
         return options
 
 
-class _Reader:
-    """Takes options out of a table by name and gathers what is wrong with them."""
-
-    def __init__(self, part: Part) -> None:
-        self._where = f"sinks.{part.name}"
-        self._left = dict(part.options)
-        self._asked: list[str] = []
-        self._problems: list[Problem] = []
-
-    def problem(self, key: str, text: str) -> None:
-        self._problems.append(Problem("site file", f"{self._where}.{key}", None, text))
-
-    def take(self, key: str, kind: Any, default: Any, holds: Callable[[Any], bool] | None = None) -> Any:
-        self._asked.append(key)
-        value = self._left.pop(key, default)
-        # True is an int to Python and never a port.
-        if not isinstance(value, kind) or (isinstance(value, bool) and kind is not bool):
-            self.problem(key, f"{value!r} is not of the kind of {default!r}")
-        elif holds is not None and not holds(value):
-            self.problem(key, f"{value!r} is outside what this can be")
-        else:
-            return value
-        return default
-
-    def duration_s(self, key: str, default_s: float) -> float:
-        self._asked.append(key)
-        value = self._left.pop(key, default_s)
-        try:
-            seconds = parse_duration_us(value) / 1e6 if isinstance(value, str) else float(value)
-        except (TypeError, ValueError) as error:
-            self.problem(key, str(error))
-            return default_s
-        if seconds <= 0:
-            self.problem(key, f"{value!r} is not above zero")
-            return default_s
-        return seconds
-
-    def table(self, key: str) -> Mapping[str, Any] | bool:
-        self._asked.append(key)
-        value = self._left.pop(key, False)
-        if isinstance(value, Mapping | bool):
-            return value
-        self.problem(key, f"{value!r} is neither true, false nor a table of ca, cert and key")
-        return False
-
-    def finish(self) -> None:
-        for key in self._left:
-            self.problem(key, f"unknown key{did_you_mean(key, self._asked)}")
-        if self._problems:
-            raise ConfigError(self._problems)
-
-
-def _tls(reader: _Reader) -> TlsFiles | None:
+def _tls(reader: PartOptions) -> TlsFiles | None:
     table = reader.table("tls")
     if isinstance(table, bool):
         return TlsFiles() if table else None

@@ -14,7 +14,7 @@ from typing import Any
 
 from gateway.errors import Corrupt, DiskFull, StoreError
 
-__all__ = ["Database", "Row", "open_memory", "open_reader", "open_writer"]
+__all__ = ["Database", "Row", "open_foreign", "open_memory", "open_reader", "open_writer"]
 
 Row = tuple[Any, ...]
 Parameters = Sequence[Any] | Mapping[str, Any]
@@ -135,6 +135,14 @@ def open_reader(path: Path) -> Database:
         database.close()
         raise
     return database
+
+
+def open_foreign(path: Path) -> Database:
+    """Another program's database, as that program keeps it: nothing of its settings is touched.
+
+    StoreError when there is no file.
+    """
+    return _connect(path, f"{path.absolute().as_uri()}?mode=rw")
 
 
 def open_memory() -> Database:

@@ -56,8 +56,8 @@ def test_a_missing_program_is_named_with_what_is_skipped() -> None:
 
 def test_every_program_that_is_asked_for_is_used() -> None:
     """Nobody is told to install what no test needs: each program of the table has a test that asks for it."""
-    tests = "".join(path.read_text(encoding="utf-8") for path in ROOT.glob("tests/*/test_*.py"))
-    unused = [
-        p.name for p in programs.PROGRAMS if f'program("{p.name}")' not in tests and f"mark.{p.name}" not in tests
-    ]
+    files = (*ROOT.glob("tests/*/test_*.py"), *ROOT.glob("tests/support/*.py"))
+    tests = "".join(path.read_text(encoding="utf-8") for path in files)
+    asked = ('program("{}")', 'find("{}")', "mark.{}")
+    unused = [p.name for p in programs.PROGRAMS if not any(way.format(p.name) in tests for way in asked)]
     assert unused == []

@@ -12,7 +12,8 @@ from typing import Any
 import pytest
 
 from gateway.alarms.bench_text import BenchText, provide
-from gateway.alarms.notify import Notifier, Receipt, TextCounts, TextDelivery
+from gateway.alarms.notifier import Fate, Notifier, Receipt
+from gateway.alarms.notify import TextCounts, TextDelivery
 from gateway.clock import SystemClock
 from gateway.config import load
 from gateway.errors import DeliveryError, DiskFull, Refused, TryLater
@@ -33,12 +34,17 @@ def message(n: int, recipient: str = "ray", severity: Severity = Severity.HIGH) 
 
 
 @dataclass
-class Phone:
+class Phone(Notifier):
     """A notifier that answers as told, once per call, and keeps what it was given."""
 
     answers: list[DeliveryError | Exception] = field(default_factory=list)
     during: Callable[[str], Coroutine[Any, Any, None]] | None = None
     given: list[tuple[str, str]] = field(default_factory=list)
+    knows: Fate = Fate.UNKNOWN
+
+    async def fate(self, contact: Contact, text: str, dedupe_key: str, provider_ref: str) -> Fate:
+        """As it was told."""
+        return self.knows
 
     async def send(self, contact: Contact, text: str, dedupe_key: str) -> Receipt:
         """Take it, or raise the next answer."""
@@ -247,11 +253,39 @@ def test_the_second_way_takes_what_the_first_does_not(tmp_path: Path) -> None:
         delivery = texts(journal, modem=modem, http=http)
         await during(delivery, delivery.drained())
         assert len(modem.given) == 3
-        assert [text for _, text in http.given] == ["slug #1", "slug #2", "slug #3"]
+        assert [text for _, text in http.given] == ["slug #1", "slug #2", "slug #3 (rpt)"]  # a fault may come after
         assert delivery.counts.accepted == 3
         await journal.close(NOW)
 
     asyncio.run(run())
+
+
+@pytest.mark.parametrize(
+    ("fate", "sent", "status"),
+    [
+        (Fate.PENDING, [], "accepted"),
+        (Fate.DELIVERED, [], "delivered"),
+        (Fate.ABSENT, ["slug #1"], "accepted"),
+        (Fate.FAILED, ["slug #1"], "accepted"),
+        (Fate.UNKNOWN, ["slug #1 (rpt)"], "accepted"),
+    ],
+)
+def test_a_way_that_keeps_an_account_is_asked_before_a_doubtful_text_goes_again(
+    tmp_path: Path, fate: Fate, sent: list[str], status: str
+) -> None:
+    """Known to be out it is settled; known not to be it goes plain; only where nobody can say is it a repeat."""
+
+    async def run() -> None:
+        journal = await opened(tmp_path, message(1))
+        await journal.set_message_status(message(1).dedupe_key, "unknown", NOW)
+        phone = Phone(knows=fate)
+        delivery = texts(journal, modem=phone)
+        await during(delivery, delivery.drained())
+        assert [text for _, text in phone.given] == sent
+        await journal.close(NOW)
+
+    asyncio.run(run())
+    assert statuses(tmp_path)[message(1).dedupe_key][0] == status
 
 
 def test_a_text_nobody_can_say_went_out_is_marked_as_a_repeat(tmp_path: Path) -> None:
