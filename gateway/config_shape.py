@@ -24,6 +24,7 @@ from gateway.config_table import (
     checked,
     schema_of,
 )
+from gateway.config_upkeep import MaintenanceTable
 from gateway.problems import Problems
 
 __all__ = ["SiteFile", "json_schema", "validated"]
@@ -303,6 +304,9 @@ class SiteFile(Table):
     pipe: PipeTable | None = None
     town_flow: TownFlowTable | None = None
     laboratory: LaboratoryTable = LaboratoryTable()
+    maintenance: MaintenanceTable = MaintenanceTable()
+    calibration: dict[str, Duration] = {}
+    """[calibration]: how often each channel is calibrated, as ph = "28 d"."""
     contacts: dict[str, ContactTable] = {}
     notify: dict[str, PartTable] = {}
     sinks: dict[str, PartTable] = {}

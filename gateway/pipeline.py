@@ -22,7 +22,7 @@ from gateway.signals.level_flows import LevelFlows
 from gateway.signals.qc import QualityControl, evidence
 from gateway.signals.seconds import ChannelSeconds
 from gateway.signals.sensor import SensorWatch, sensor_alarm
-from gateway.signals.watch import Watch
+from gateway.signals.watch import Said, Watch
 from gateway.site import Channel, Site
 from gateway.step import Step
 from gateway.watches import Watches
@@ -82,6 +82,7 @@ class Pipeline:
         self.judgement = Judgement(site, start)
         self.watches = Watches(site, start)
         flows = LevelFlows(site, measured)
+        self.maintenance = self.watches.maintenance
         self._channels = {
             name: _Channel(
                 spec,
@@ -224,6 +225,7 @@ class Pipeline:
         if channel.comparison is not None:
             sample = channel.comparison(sample)
         reading = channel.qc.assess(sample, dry=dry, disagree=discharge is Discharge.DISAGREE, idle=idle)
+        reading = self.maintenance.mark(reading)
         step.readings.append(reading)
         if reading.tests == ("order",):
             return  # kept and flagged; not later than the newest, so it takes part in nothing
@@ -295,7 +297,7 @@ class Pipeline:
         if deadline_us is not None and deadline_us <= now.mono_us:
             step.alarms(self.engine.tick(now))
             deadline_us = self.engine.next_deadline_us()
-        if now.mono_us > self._next_us or step.conditions or step.findings:
+        if now.mono_us > self._next_us or step.conditions or step.findings or step.notes:
             self._next_us = self._earliest_us(now)
         if deadline_us is not None:
             self._next_us = min(self._next_us, deadline_us)

@@ -10,6 +10,7 @@ from typing import Any
 from gateway.model import Severity
 from gateway.outputs.wired import ContactInput, Output, Sampler
 from gateway.primary import CrossCheck, Primary
+from gateway.upkeep import Upkeep
 
 __all__ = [
     "Span", "Conversion", "Primary", "CrossCheck", "Channel", "Witness", "Discharging", "Baseline", "Term", "TownFlow",
@@ -341,6 +342,7 @@ class Site:
     commit_every_us: int = 10_000_000
     town_flow: TownFlow | None = None
     nondetect: str = "half"  # what a less-than result counts for in an average: `zero`, `half` or `limit`
+    upkeep: Upkeep = field(default_factory=Upkeep)
     unbound_rules: tuple[str, ...] = ()  # rules of the packs that judge nothing at this site
     law_notes: tuple[LawNote, ...] = ()  # what the ordinances leave open, for reports
     inputs: Mapping[str, ContactInput] = field(default_factory=dict)  # by channel

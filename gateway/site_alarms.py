@@ -4,6 +4,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+from gateway.maintenance_entry import STATION, maintenance_alarm
 from gateway.model import Severity
 from gateway.problems import Problems
 from gateway.site import AlarmPolicy, Channel, Rule
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
 __all__ = ["build_alarms", "sensor_alarm"]
 
 _MINUTE_US = 60_000_000
+_SIGN_OFF = "Judged again. Sign off: maintenance stop."
 
 # Engineering choices, in the rule's unit or as a share of its limit: how far inside the limit a value must be before an
 # alarm returns to normal. They never touch what the rule records.
@@ -55,6 +57,11 @@ def build_alarms(
         units[alarm] = channel.unit
     policies |= others or {}
     units |= dict.fromkeys(others or (), "state")
+    for scope in (STATION, *channels):
+        alarm = maintenance_alarm(scope)
+        of = "the station" if scope == STATION else channels[scope].label or scope
+        policies[alarm] = AlarmPolicy(alarm, Severity.WARNING, title=f"maintenance of {of}", action=_SIGN_OFF)
+        units[alarm] = "1"
     by_rule: dict[str, list[str]] = {}
     for rule in rules:
         by_rule.setdefault(rule.id, []).append(rule.alarm)

@@ -22,6 +22,7 @@ from gateway.site_parts import build_buses, build_contacts, build_devices, build
 from gateway.site_rules import as_the_site_takes_them
 from gateway.site_sampler import build_sampler
 from gateway.site_terms import with_terms
+from gateway.site_upkeep import build_upkeep
 from gateway.spelling import did_you_mean
 from gateway.toml_lines import Path
 
@@ -119,6 +120,7 @@ def build_site(
         commit_every_us=_COMMIT_EVERY_US if tree.journal.commit_every is None else tree.journal.commit_every,
         town_flow=_town_flow(tree, problems),
         nondetect=tree.laboratory.nondetect,
+        upkeep=build_upkeep(tree, content, channels, inputs, problems),
         unbound_rules=tuple(binding.unbound),
         law_notes=tuple(note for pack in packs.values() for note in pack.notes),
         inputs=inputs,

@@ -10,6 +10,7 @@ from gateway import __version__
 from gateway.commands import alarm_lines
 from gateway.control import NotRunningError, ask, socket_path
 from gateway.isotime import iso_utc
+from gateway.maintenance_actions import stay_line
 from gateway.model import Reading
 from gateway.quality_letter import quality_letter
 
@@ -45,6 +46,11 @@ async def status_of(app: "GatewayApp") -> dict[str, Any]:
         "running_s": round((now.mono_us - app.started.mono_us) / 1e6, 1),
         "discharge": app.pipeline.discharge(now).value,
         "channels": {name: _channel(app, name, now.mono_us) for name in app.site.channels},
+        "maintenance": app.pipeline.maintenance.lines(now),
+        "maintenance_today_s": {
+            name: round(us / 1e6) for name, us in app.pipeline.maintenance.today_us(now).items() if us
+        },
+        "time_zone": app.site.time_zone,
         "alarms": [line for line in alarm_lines(app.pipeline) if line["state"] != "normal"],
         "texts": {"owed": len(await app.journal.outbox_due()), "accepted": texts.accepted, "failed": texts.failed},
         "sinks": sinks,
@@ -99,6 +105,9 @@ def _lines(status: dict[str, Any]) -> list[str]:
         tests = " ".join(channel.get("tests", ()))
         lines.append(f"{name:<16} {value:>8}  {channel['unit']:<8} {channel['letter'] or '-'}  {age}  {tests}".rstrip())
     lines.append("")
+    lines += [stay_line(stay, status["time_zone"]) for stay in status["maintenance"]]
+    if today := status["maintenance_today_s"]:
+        lines.append("maintenance today: " + ", ".join(f"{name} {s / 60:.0f} min" for name, s in today.items()))
     lines += [
         f"ALARM {alarm['id']} #{alarm['occurrence']} {alarm['state']} {alarm['severity']}: {alarm['reason']}"
         for alarm in status["alarms"]

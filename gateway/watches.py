@@ -5,6 +5,7 @@ from typing import Any
 
 from gateway.alarms.engine import AlarmView
 from gateway.judgement import unreadable
+from gateway.maintenance import Maintenance
 from gateway.model import AlarmEvent, Finding, Instant, Reading, Resume, Severity
 from gateway.outputs.composite import CompositeWatch
 from gateway.outputs.contacts import ContactWatch
@@ -25,6 +26,7 @@ class Watches:
 
     def __init__(self, site: Site, start: Instant) -> None:
         plan = site.sampler
+        self.maintenance = Maintenance(site, start)
         self.switched = _outputs(site, start)
         self.composite = self.grab = None
         if plan.composite is not None:
@@ -33,7 +35,7 @@ class Watches:
             self.grab = GrabWatch(plan.grab, site.outputs[plan.grab.output], frozenset(site.channels), start)
         self.contacts = _contacts(site, self.composite, start)
         samplers = [watch for watch in (self.composite, self.grab) if watch is not None]
-        self._all: list[Watch] = [*self.contacts.values(), *samplers, *self.switched.values()]
+        self._all: list[Watch] = [self.maintenance, *self.contacts.values(), *samplers, *self.switched.values()]
         self.by_channel: dict[str, tuple[Watch, ...]] = {
             name: tuple(watch for watch in self._all if name in watch.channels) for name in site.channels
         }

@@ -9,11 +9,14 @@ from math import inf, isfinite
 from gateway.model import Fault, Instant, Mode, Quality, Reading, Sample
 from gateway.site import Channel, Span
 
-__all__ = ["QualityControl", "COUNTING_TESTS", "DISAGREE"]
+__all__ = ["QualityControl", "AFTER_MAINTENANCE", "COUNTING_TESTS", "DISAGREE"]
 
 COUNTING_TESTS = frozenset({"spike", "rate", "flat_line", "below_range", "depth_only"})
 """SUSPECT from these still counts for limit and slug rules (docs/judging.md 2.1; below the rated head a flow is small,
 whatever its error; a flow from depth alone is marked, not doubted)."""
+
+AFTER_MAINTENANCE = "after_maintenance"
+"""The test of a reading taken shortly after the channel was worked on: doubtful, whatever else is said of it."""
 
 DISAGREE = "interlock"
 """The test of a reading taken while flow and level contradict each other: nobody can tell whether the probe is wet."""

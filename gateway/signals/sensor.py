@@ -1,7 +1,7 @@
 """Whether a channel's instrument can be believed, as an alarm of its own: silence is our most important message."""
 
 from gateway.model import Condition, Instant, Mode, Reading, Severity
-from gateway.signals.qc import DISAGREE, Evidence
+from gateway.signals.qc import AFTER_MAINTENANCE, DISAGREE, Evidence
 from gateway.site import Channel
 
 __all__ = ["SensorWatch", "sensor_alarm"]
@@ -19,7 +19,8 @@ class SensorWatch:
     """Active once the channel has given no valid reading for `stale_after_us`; a valid reading ends it at once.
 
     A dry probe is healthy as far as anyone can tell, but not one that flow and level disagree about: while they do,
-    nothing in the discharge is judged, and somebody must hear of it. A technician at work stops the watch.
+    nothing in the discharge is judged, and somebody must hear of it. A technician at work stops the watch, and so does
+    the time in which the probe settles afterwards.
     """
 
     __slots__ = ("_bad", "_last_good_us", "_patience_us", "_reason", "_severity", "_stale_after_us", "alarm")
@@ -42,9 +43,10 @@ class SensorWatch:
         disagree = DISAGREE in reading.tests
         self._patience_us = max(self._stale_after_us, _DISAGREEING_US) if disagree else self._stale_after_us
         dry = reading.dry and reading.value is not None and not disagree
-        if evidence == Evidence.VALID or reading.mode is not Mode.RUN or dry:
+        at_work = reading.mode is not Mode.RUN or AFTER_MAINTENANCE in reading.tests
+        if evidence == Evidence.VALID or at_work or dry:
             self._last_good_us = reading.at.mono_us
-            if self._bad is False or reading.mode is not Mode.RUN:
+            if self._bad is False or at_work:
                 return None
             self._bad = False
             return Condition(self.alarm, False, self._severity, "reading again")

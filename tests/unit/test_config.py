@@ -104,9 +104,11 @@ def test_marlborough_needs_no_baseline() -> None:
 
 @pytest.mark.parametrize("name", names("examples"))
 def test_every_alarm_has_its_policy(name: str) -> None:
-    """There is one policy for each rule's alarm and one for each channel's sensor, and no other."""
+    """There is one policy for each rule's alarm, for each channel's sensor and maintenance, and the station's."""
     site = _example(name)
-    assert set(site.alarms) == {r.alarm for r in site.rules} | {f"sensor-{c}" for c in site.channels}
+    assert set(site.alarms) == {r.alarm for r in site.rules} | {"maintenance"} | {
+        f"{kind}-{c}" for c in site.channels for kind in ("sensor", "maintenance")
+    }
     assert all(alarm == policy.alarm for alarm, policy in site.alarms.items())
     assert {site.alarms[f"sensor-{c}"].severity for c in site.channels} == {Severity.WARNING}
     assert {site.alarms[r.alarm].severity for r in site.rules if not r.advisory} == {Severity.HIGH}
