@@ -22,7 +22,7 @@ from gateway.signals.level_flows import LevelFlows
 from gateway.signals.qc import QualityControl, evidence
 from gateway.signals.seconds import ChannelSeconds
 from gateway.signals.sensor import SensorWatch, sensor_alarm
-from gateway.signals.watch import Said, Watch
+from gateway.signals.watch import Watch
 from gateway.site import Channel, Site
 from gateway.step import Step
 from gateway.watches import Watches
