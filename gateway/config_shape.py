@@ -7,7 +7,7 @@ checked by `site_build`.
 from typing import Annotated, Any, Literal
 
 from gateway.config_files import Source
-from gateway.config_flow import CrossCheckTable, PrimaryTable
+from gateway.config_flow import CrossCheckTable, PrimaryTable, TotalizerTable
 from gateway.config_mistakes import ANY_SITE
 from gateway.config_outputs import OutputTable, SamplerTable
 from gateway.config_table import (
@@ -117,8 +117,10 @@ class ChannelTable(Table):
     """Turns 4 to 20 mA (or volts) into the quantity."""
     calibration: CalibrationTable | None = None
     derived_from: Annotated[str | None, Field(alias="from")] = None
-    """The level channel this flow is computed from."""
+    """The level this flow is computed from; for a volume, the counter or flow whose water since midnight it is."""
     primary: PrimaryTable | None = None
+    totalizer: TotalizerTable | None = None
+    """For a volume that counts up."""
     cross_check: CrossCheckTable | None = None
     """For a flow that its transmitter computes: what to compare it with."""
     crown: Quantity | None = None

@@ -4,7 +4,7 @@ Nothing here does I/O, reads a clock or knows where a sample came from: the gate
 caller commits the Outcome and then tells the world (decision 0003).
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from gateway.alarms.engine import AlarmEngine, EngineStep
@@ -17,6 +17,8 @@ from gateway.outputs.wired import Carried
 from gateway.rules.accounts import Accounts
 from gateway.rules.judge import Judge
 from gateway.rules.laboratory import Laboratory
+from gateway.rules.totals import CounterToday, FlowToday, volumes_today
+from gateway.signals.derived import FlowFrom
 from gateway.signals.interlock import Discharge, Interlock
 from gateway.signals.level_flows import LevelFlows
 from gateway.signals.qc import QualityControl, evidence
@@ -61,9 +63,9 @@ class _Channel:
         self.watches = watches
         self.is_witness = is_witness
         self.interlocked = interlocked
-        self.derived = flows.computed[spec.name]
+        self.derived: list[FlowFrom | CounterToday | FlowToday] = [*flows.computed[spec.name]]
         self.listeners = flows.heard[spec.name]
-        self.comparison = flows.compared.get(spec.name)
+        self.comparison: Callable[[Sample], Sample] | None = flows.compared.get(spec.name)
         # What others hang on comes first in a poll: levels that weaken a flow, then witnesses and levels that give one.
         self.rank = 0 if self.listeners else 1 if is_witness or self.derived else 2
 
@@ -80,7 +82,8 @@ class Pipeline:
         self.interlock = Interlock(site.discharging, dict(site.channels))
         self.engine = AlarmEngine(site)
         self.judgement = Judgement(site, start)
-        self.watches = Watches(site, start)
+        self.watches = Watches(site, start, self.accounts.flows)
+        volumes = volumes_today(site, self.watches.totals, self.accounts.flows, measured)
         flows = LevelFlows(site, measured)
         self.maintenance = self.watches.maintenance
         self._channels = {
@@ -96,6 +99,10 @@ class Pipeline:
             )
             for name, spec in site.channels.items()
         }
+        for name, totals in self.watches.totals.items():
+            self._channels[name].comparison = totals.doubt
+        for name, derived in volumes.items():
+            self._channels[name].derived += derived
         self._next_us = start.mono_us
         self._last = start
         self._began = False
@@ -243,8 +250,8 @@ class Pipeline:
             watch.hear(reading, weight, step)
         for listener in channel.listeners:
             listener.hear(reading)
-        for flow_from in channel.derived:
-            self._take(self._channels[flow_from.channel], flow_from(reading), step)
+        for derive in channel.derived:
+            self._take(self._channels[derive.channel], derive(reading), step)
 
     def _settle(self, now: Instant, step: Step) -> None:
         """Everything that falls due before or at this moment, in order of its own deadline."""

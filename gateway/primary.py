@@ -1,8 +1,8 @@
-"""What turns a level into a flow, as the site file describes it: the primary device and what is compared with it."""
+"""How flow and volume come about, as the site file describes it: primary devices, comparisons, counters."""
 
 from dataclasses import dataclass
 
-__all__ = ["CrossCheck", "Primary"]
+__all__ = ["Counter", "CrossCheck", "Primary"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,3 +48,14 @@ class CrossCheck:
     level: str
     primary: Primary
     within: float = 0.05  # share of the computed flow
+
+
+@dataclass(frozen=True, slots=True)
+class Counter:
+    """A channel of volume that counts up; volumes are in the channel's unit."""
+
+    most_per_min: float  # more cannot run there
+    modulus: float | None = None  # where it begins again at zero by itself; None: never
+    jitter: float = 0.0  # how far it may step back without meaning anything
+    flow: str | None = None  # the flow channel it is compared with
+    within: float = 0.10  # share of the larger volume by which the two may part

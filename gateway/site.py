@@ -9,13 +9,13 @@ from typing import Any
 
 from gateway.model import Severity
 from gateway.outputs.wired import ContactInput, Output, Sampler
-from gateway.primary import CrossCheck, Primary
+from gateway.primary import Counter, CrossCheck, Primary
 from gateway.upkeep import Upkeep
 
 __all__ = [
-    "Span", "Conversion", "Primary", "CrossCheck", "Channel", "Witness", "Discharging", "Baseline", "Term", "TownFlow",
-    "Rule", "AlarmPolicy", "Contact", "Bus", "Device", "Part", "LawNote", "Site", "SERIAL_KINDS", "TCP_KINDS",
-    "MODBUS_KINDS",
+    "Span", "Conversion", "Primary", "CrossCheck", "Counter", "Channel", "Witness", "Discharging", "Baseline", "Term",
+    "TownFlow", "Rule", "AlarmPolicy", "Contact", "Bus", "Device", "Part", "LawNote", "Site", "SERIAL_KINDS",
+    "TCP_KINDS", "MODBUS_KINDS",
 ]  # fmt: skip
 
 
@@ -76,6 +76,7 @@ class Channel:
     point: str | None = None
     derived_from: str | None = None
     primary: Primary | None = None
+    totalizer: Counter | None = None  # of a volume that counts up
     cross_check: CrossCheck | None = None  # a flow its transmitter computed, and what to compare it with
     crown: float | None = None  # of a level: where the pipe is full; a flow from this level means nothing from there on
     conversion: Conversion = Conversion()

@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING
 from gateway.config_words import Measured
 from gateway.drivers.profile import Point
 from gateway.problems import Problems
-from gateway.site import Channel, Conversion, CrossCheck, Primary, Span
+from gateway.site import Channel, Conversion, Counter, CrossCheck, Primary, Span
+from gateway.site_counter import build_counter, volume_source
 from gateway.site_primary import build_cross_check, build_primary, check_level
 from gateway.spelling import did_you_mean
 from gateway.toml_lines import Path
@@ -136,6 +137,7 @@ class _ChannelReader:
             point=table.point,
             derived_from=table.derived_from,
             primary=self._primary(),
+            totalizer=self._totalizer(points, poll_us),
             cross_check=self._cross_check(),
             crown=self._crown(),
             conversion=to_unit,
@@ -177,8 +179,10 @@ class _ChannelReader:
         if table.derived_from is not None:
             if table.device is not None or table.point is not None:
                 self.error("from", "a derived channel has no device and no point")
+            if table.quantity == "volume":
+                return volume_source(table.derived_from, ("channels", self.name, "from"), self.tree, self.problems)
             if table.quantity != "flow":
-                self.error("from", f"only flow can be derived, not {table.quantity}")
+                self.error("from", f"only flow and volume can be derived, not {table.quantity}")
                 return self.unit
             self._check_level()
             return "gpm"  # what the rating of a primary device gives
@@ -241,6 +245,17 @@ class _ChannelReader:
         if self.table.quantity != "flow" or self.table.derived_from is not None:
             self.error("cross_check", "is for a flow that its transmitter computes")
         return build_cross_check(table, ("channels", self.name, "cross_check"), self.tree, self.problems)
+
+    def _totalizer(self, points: Mapping[str, Mapping[str, Point]], poll_us: int) -> Counter | None:
+        table = self.table
+        if table.totalizer is None:
+            return None
+        at: Path = ("channels", self.name, "totalizer")
+        if table.quantity != "volume" or table.derived_from is not None:
+            self.error("totalizer", "is for a volume that an instrument counts")
+            return None
+        point = points.get(table.device or "", {}).get(table.point or "")
+        return build_counter(table.totalizer, at, self.unit, poll_us, point, self.tree, self.problems)
 
     def _crown(self) -> float | None:
         if self.table.crown is None:

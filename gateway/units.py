@@ -93,6 +93,7 @@ _UNITS: dict[str, _Unit] = {
     "L": _Unit("volume"),
     "mL": _Unit("volume", Fraction(1, 1000)),
     "m3": _Unit("volume", Fraction(1000)),
+    "ft3": _Unit("volume", _L_PER_CUBIC_FOOT),
     "kg/d": _Unit("load"),
     "lb/d": _Unit("load", Fraction(45359237, 10**8)),
     "deg": _Unit("angle"),
@@ -109,9 +110,9 @@ _UNITS: dict[str, _Unit] = {
 # Other spellings people and manuals use; the left one is never stored.
 _ALIASES = {
     "°C": "degC", "°F": "degF", "µS/cm": "uS/cm", "μS/cm": "uS/cm", "µg/L": "ug/L", "μg/L": "ug/L",
-    "m³/h": "m3/h", "m³/s": "m3/s", "m³": "m3", "l/s": "L/s", "l/min": "L/min", "mg/l": "mg/L", "g/l": "g/L",
-    "ug/l": "ug/L", "mgd": "MGD", "s.u.": "pH", "°": "deg", "day": "d", "days": "d", "hour": "h", "hours": "h",
-    "sec": "s", "µs": "us", "ml": "mL",
+    "m³/h": "m3/h", "m³/s": "m3/s", "m³": "m3", "ft³": "ft3", "l/s": "L/s", "l/min": "L/min", "mg/l": "mg/L",
+    "g/l": "g/L", "ug/l": "ug/L", "mgd": "MGD", "s.u.": "pH", "°": "deg", "day": "d", "days": "d", "hour": "h",
+    "hours": "h", "sec": "s", "µs": "us", "ml": "mL",
 }  # fmt: skip
 
 _CONCENTRATION = ("mg/L", "g/L", "ug/L", "ppm")
@@ -142,7 +143,7 @@ QUANTITIES: dict[str, tuple[str, ...]] = {
     "voltage": ("mV", "V"),
     "current": ("mA",),
     "share": ("%",),
-    "volume": ("gal", "L", "m3"),
+    "volume": ("gal", "L", "m3", "ft3"),
     "load": ("kg/d", "lb/d"),
     "contact": ("state",),
     **dict.fromkeys(SUBSTANCES, _CONCENTRATION),

@@ -14,6 +14,8 @@ from gateway.outputs.ordered import KEY as ORDER_KEY
 from gateway.outputs.ordered import interrupted, note_carried
 from gateway.outputs.switched import Annunciator, Switched, Valve
 from gateway.outputs.wired import Carried, ContactRole, OutputRole
+from gateway.rules.flow_ledger import FlowLedger
+from gateway.rules.totals import totals_of
 from gateway.signals.watch import FAR_US, Said, Watch
 from gateway.site import Site
 from gateway.step import Step
@@ -24,7 +26,8 @@ __all__ = ["Watches"]
 class Watches:
     """All watches of one site, heard in the order they are built in."""
 
-    def __init__(self, site: Site, start: Instant) -> None:
+    def __init__(self, site: Site, start: Instant, flows: Mapping[str, FlowLedger]) -> None:
+        self.totals = totals_of(site, flows)
         plan = site.sampler
         self.maintenance = Maintenance(site, start)
         self.switched = _outputs(site, start)
@@ -36,6 +39,7 @@ class Watches:
         self.contacts = _contacts(site, self.composite, start)
         samplers = [watch for watch in (self.composite, self.grab) if watch is not None]
         self._all: list[Watch] = [self.maintenance, *self.contacts.values(), *samplers, *self.switched.values()]
+        self._all += self.totals.values()
         self.by_channel: dict[str, tuple[Watch, ...]] = {
             name: tuple(watch for watch in self._all if name in watch.channels) for name in site.channels
         }

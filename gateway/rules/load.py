@@ -5,13 +5,14 @@ from dataclasses import dataclass
 from gateway.site import Channel, Conversion
 from gateway.units import conversion
 
-__all__ = ["LB_PER_MG_L_GAL", "Load", "load_of"]
+__all__ = ["KG_PER_MG_L_GAL", "LB_PER_MG_L_GAL", "Load", "load_of"]
 
 LB_PER_MG_L_GAL = 8.34e-6
 """Pounds for 1 mg/L in a gallon: 8.34 per million gallons, the factor of the trade, which permits and reports are
 written with (8.3454 from the definitions)."""
 
-_L_PER_GAL = 3.785411784  # exact: 231 in3
+KG_PER_MG_L_GAL = 3.785411784e-6
+"""Kilograms for 1 mg/L in a gallon, exactly: 231 in3 are 3.785411784 L."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,8 +26,8 @@ class Load:
         return self.to_mg_per_l(value) * volume_gal * LB_PER_MG_L_GAL
 
     def kg(self, value: float, volume_gal: float) -> float:
-        """Kilograms, exactly: mg/L x L / 1,000,000."""
-        return self.to_mg_per_l(value) * volume_gal * _L_PER_GAL / 1e6
+        """Kilograms, exactly: mg/L x m3 / 1,000."""
+        return self.to_mg_per_l(value) * volume_gal * KG_PER_MG_L_GAL
 
 
 def load_of(channel: Channel) -> Load | None:

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from gateway.rules.load import LB_PER_MG_L_GAL
+from gateway.rules.load import KG_PER_MG_L_GAL, LB_PER_MG_L_GAL
 from gateway.rules.sums import VALUE_SCALE, VOLUME_SCALE
 from gateway.site import Channel
 
@@ -58,13 +58,15 @@ class Water:
         self.value = round(value * VALUE_SCALE)
 
     def record(self, meter: Meter, duration_us: int) -> dict[str, float]:
-        """`volume_gal`, `load_lb`, and `flow_known` (share of the duration) where it is not all; empty when none is."""
+        """`volume_gal`, `load_lb`, `load_kg`, and `flow_known` (share of the duration) where it is not all; empty when
+        none is."""
         valid_us = self.valid_us - self.valid_begun_us
         if valid_us <= 0:
             return {}
         record = {"volume_gal": (self.volume - self.begun) / VOLUME_SCALE}
         if meter.weighs:
-            record["load_lb"] = self.load / (VALUE_SCALE * VOLUME_SCALE) * LB_PER_MG_L_GAL
+            load = self.load / (VALUE_SCALE * VOLUME_SCALE)
+            record |= {"load_lb": load * LB_PER_MG_L_GAL, "load_kg": load * KG_PER_MG_L_GAL}
         if valid_us < duration_us:
             record["flow_known"] = valid_us / duration_us
         return record

@@ -18,7 +18,7 @@ class LevelFlows:
         self.heard: dict[str, list[FlowFrom | FlowComparison]] = {name: [] for name in site.channels}
         self.compared: dict[str, FlowComparison] = {}
         for flow in site.channels.values():
-            if flow.derived_from is not None and flow.name not in measured:
+            if flow.quantity == "flow" and flow.derived_from is not None and flow.name not in measured:
                 behind = None if flow.primary is None else flow.primary.downstream
                 downstream = None if behind is None else site.channels[behind]
                 flow_from = FlowFrom(flow, site.channels[flow.derived_from], downstream)
