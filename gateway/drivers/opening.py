@@ -17,6 +17,8 @@ __all__ = ["claim", "holders", "release", "tune", "why_not_open"]
 log = logging.getLogger(__name__)
 
 _PSEUDO_TERMINALS = "/dev/pts/"
+_PROBE_AFTER_S, _PROBE_EVERY_S, _PROBES = 10, 5, 3  # of a TCP connection on which nothing passes
+_UNACKNOWLEDGED_S = 10  # the longest that anything sent on it, a probe too, may go without an acknowledgement
 
 
 def why_not_open(where: str, cause: Exception | None, *, serial: bool) -> str:
@@ -73,17 +75,17 @@ def release(transport: asyncio.Transport) -> None:
 def tune(transport: asyncio.Transport) -> None:
     """No waiting to fill segments, and a peer that vanished is noticed in seconds, not hours.
 
-    The first probe of a silent connection goes out after ten seconds, and ten seconds without an acknowledgement end
-    it (`TCP_USER_TIMEOUT`, RFC 5482, which on Linux also bounds keepalive): under 30 s in all.
+    `TCP_USER_TIMEOUT` (RFC 5482) on Linux also bounds the probes: whoever is gone is noticed in under 30 s, whether
+    something was sent or not.
     """
     connection: socket.socket = transport.get_extra_info("socket")
     for level, option, value in (
         (socket.IPPROTO_TCP, socket.TCP_NODELAY, 1),
         (socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1),
-        (socket.IPPROTO_TCP, socket.TCP_KEEPIDLE, 10),
-        (socket.IPPROTO_TCP, socket.TCP_KEEPINTVL, 5),
-        (socket.IPPROTO_TCP, socket.TCP_KEEPCNT, 3),
-        (socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT, 10_000),
+        (socket.IPPROTO_TCP, socket.TCP_KEEPIDLE, _PROBE_AFTER_S),
+        (socket.IPPROTO_TCP, socket.TCP_KEEPINTVL, _PROBE_EVERY_S),
+        (socket.IPPROTO_TCP, socket.TCP_KEEPCNT, _PROBES),
+        (socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT, 1000 * _UNACKNOWLEDGED_S),
     ):
         connection.setsockopt(level, option, value)
 

@@ -17,6 +17,7 @@ from gateway.drivers.bus import PollBus
 from gateway.drivers.facts import FactReader, FactReading
 from gateway.drivers.health import DeviceHealth
 from gateway.drivers.interruption import until_interrupted
+from gateway.drivers.modbus import ECHO
 from gateway.drivers.poll import PointReading
 from gateway.errors import BusDown, InputError
 from gateway.model import Fault
@@ -64,6 +65,7 @@ class _Reads:
     as_json: bool
     sound: bool = False
     _control: dict[str, QualityControl] = field(default_factory=dict)
+    _echoing: set[str] = field(default_factory=set)
 
     async def run(self, every_us: int | None, *, facts: bool) -> None:
         """Bus by bus at once, devices of one bus in turn; in the order of the site file."""
@@ -80,6 +82,7 @@ class _Reads:
             due_us = self.clock.now().mono_us
             while True:
                 self._tell(await self._round(buses, stay_open=every_us is not None), stamped=every_us is not None)
+                self._tell_echoes(buses)
                 if every_us is None:
                     return
                 now_us = self.clock.now().mono_us
@@ -142,6 +145,15 @@ class _Reads:
             stamp_text = f"{now.astimezone(ZoneInfo(self.site.time_zone)):%H:%M:%S} " if stamped else ""
             self.out.writelines(f"{stamp_text}{_words(line)}\n" for line in lines)
         self.out.flush()
+
+    def _tell_echoes(self, buses: Sequence[PollBus]) -> None:
+        """Once for each bus, after its first readings; in JSON as a line of its own."""
+        for bus in buses:
+            if bus.line.counts.echoes and bus.bus.name not in self._echoing:
+                self._echoing.add(bus.bus.name)
+                line = json.dumps({"bus": bus.bus.name, "echo": True, "note": ECHO})
+                self.out.write(f"{line}\n" if self.as_json else f"bus {bus.bus.name}: {ECHO}\n")
+                self.out.flush()
 
     async def _tell_facts(self, buses: Sequence[PollBus]) -> None:
         chosen = {c.device for n, c in self.site.channels.items() if self.names is None or n in self.names}

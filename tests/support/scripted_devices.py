@@ -118,6 +118,11 @@ class TcpDevices:
         if self._open:
             await asyncio.wait(self._open)
 
+    @property
+    def open(self) -> int:
+        """How many connections there are now."""
+        return len(self._open)
+
     async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         task = asyncio.current_task()
         assert task is not None
