@@ -7,18 +7,21 @@ Acquisition waits for nothing northbound, and a disk that fails stops no alarm.
 import asyncio
 import errno
 import logging
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from gateway import __version__, registry
+from gateway.alarms.conversation import Conversation
+from gateway.alarms.inbox import Inbox
 from gateway.alarms.notify import TextDelivery
 from gateway.clock import Clock
 from gateway.commands import Command, execute
 from gateway.control import serve, socket_path
 from gateway.drivers.bus import PollBus
 from gateway.errors import ConfigError, NotOurs, Problem, StoreError
+from gateway.judgement import unreadable
 from gateway.long_memory import LongMemory
 from gateway.model import Instant, Message, Note, Outcome, Reading, Resume, Sample
 from gateway.pipeline import Pipeline
@@ -64,6 +67,8 @@ class GatewayApp:
         self.deliveries = [Delivery(sink, self.journal, clock, sink.pace) for sink in self.sinks]
         notifiers = {part.name: registry.notifier(part, site, clock, state_directory) for part in site.notifiers}
         self.texts = TextDelivery(self.journal, site.contacts, notifiers, clock)
+        self.conversation = Conversation(site, self.pipeline.engine)
+        self.inbox = Inbox(self, self.conversation, notifiers, self._by_text)
         self.buses = [self._bus(name) for name in site.buses]
         self._acquisition: list[asyncio.Task[None]] = []
         self._observers: list[Callable[[Outcome], None]] = []
@@ -89,6 +94,7 @@ class GatewayApp:
                 self._acquisition.append(self._start(group, "tick", self._tick_loop))
                 self._start(group, "commit", self._commit_loop)
                 self._start(group, "texts", self.texts.run)
+                self._start(group, "replies", self.inbox.run)
                 for delivery in self.deliveries:
                     self._start(group, f"delivery {delivery.name}", delivery.run)
                 self._start(group, "health", self._health_loop)
@@ -154,6 +160,10 @@ class GatewayApp:
             "quarantined": None if recovered.quarantined is None else recovered.quarantined.name,
         }
         outcome = self.pipeline.restore(recovered.state, resume)
+        try:
+            self.conversation.restore(recovered.state)
+        except (TypeError, ValueError, AttributeError) as error:  # a text may be acted on twice, which does no harm
+            outcome = replace(outcome, notes=(*outcome.notes, unreadable("texts", error, resume)))
         self._accept(replace(outcome, notes=(Note("started", now, body), *outcome.notes), urgent=True))
 
     def _deliver(self, samples: Sequence[Sample], now: Instant) -> None:
@@ -161,6 +171,9 @@ class GatewayApp:
         self._accept(self.pipeline.process(samples, now))
 
     def _accept(self, outcome: Outcome) -> None:
+        if outcome.messages:
+            told = self.conversation.told(outcome.messages)
+            outcome = replace(outcome, state={**outcome.state, **told})
         self.journal.add(outcome)
         for observer in self._observers:
             observer(outcome)
@@ -248,6 +261,9 @@ class GatewayApp:
             for sink in self.sinks:
                 sink.publish_health(health)
             await self.clock.sleep(_HEALTH_EVERY_US)
+
+    async def _by_text(self, name: str, actor: str, args: Mapping[str, Any], key: str) -> dict[str, Any]:
+        return await execute(self, Command(name, actor, args, key, via="text"))
 
     async def _answer(self, request: dict[str, Any]) -> dict[str, Any]:
         return await execute(

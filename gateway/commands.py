@@ -5,7 +5,7 @@ it is answered, and repeating one with the same id gives the first answer again.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Protocol
 
 from gateway import baseline_command, lab_command, maintenance_command
@@ -125,7 +125,7 @@ async def _alarm_action(gateway: Gateway, command: Command) -> dict[str, Any]:
     """One operator action on one alarm: named, recorded, then answered."""
     if not command.actor.strip():
         raise ValueError("say who you are: an action on an alarm is signed")
-    alarm = str(command.args.get("alarm", ""))
+    command, alarm = _by_code(gateway.pipeline, command)
     now = gateway.now()
     step = _on_engine(gateway.pipeline, command, alarm, now)
     body = {
@@ -141,7 +141,16 @@ async def _alarm_action(gateway: Gateway, command: Command) -> dict[str, Any]:
     if step.refused:
         return {"ok": False, "error": step.refused}
     line = next(line for line in alarm_lines(gateway.pipeline) if line["id"] == alarm)
-    return {"ok": True, "alarm": line, "time_zone": gateway.pipeline.site.time_zone}
+    return {"ok": True, "alarm": line, "time_zone": gateway.pipeline.site.time_zone, "reply": step.reply}
+
+
+def _by_code(pipeline: Pipeline, command: Command) -> tuple[Command, str]:
+    """The alarm that is meant: by its id, or by the code of a text, which names the occurrence too."""
+    alarm = str(command.args.get("alarm", ""))
+    if alarm in pipeline.site.alarms or not alarm.replace("-", "").isdecimal():
+        return command, alarm
+    alarm, occurrence = pipeline.engine.find(alarm)
+    return replace(command, args={"occurrence": occurrence, **command.args, "alarm": alarm}), alarm
 
 
 def _on_engine(pipeline: Pipeline, command: Command, alarm: str, now: Instant) -> EngineStep:
@@ -170,6 +179,7 @@ def alarm_lines(pipeline: Pipeline) -> list[dict[str, Any]]:
     return [
         {
             "id": view.id,
+            "code": view.code,
             "state": view.state.name.lower(),
             "letter": view.state.value,
             "occurrence": view.occurrence,

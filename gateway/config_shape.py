@@ -253,6 +253,9 @@ class ContactTable(Table):
     name: Word
     phone: str = ""
     email: str = ""
+    pin_file: str = ""
+    """Where the PIN is that this person adds to what they text, since a number can be forged: a file,
+    `credential:NAME` or `env:NAME`."""
     notify: Annotated[list[str], Field(min_length=1)]
     from_severity: SeverityWord = "warning"
     language: Literal["en"] = "en"

@@ -50,7 +50,8 @@ def _line(alarm: dict[str, Any], zone: str) -> str:
     until = "" if alarm["shelved_until_utc_us"] is None else f" until {_local(alarm['shelved_until_utc_us'], zone)}"
     acknowledged = alarm["letter"] in _ACKNOWLEDGED and alarm["acknowledged_by"]
     by = f" by {alarm['acknowledged_by']}" if acknowledged else ""
-    what = f"{alarm['letter']} {alarm['id']} #{alarm['occurrence']} {alarm['state'].replace('_', ' ')}"
+    code = f" ({alarm['code']})" if alarm["code"] else ""
+    what = f"{alarm['letter']} {alarm['id']} #{alarm['occurrence']}{code} {alarm['state'].replace('_', ' ')}"
     return f"{what}{by}{until}{since} {alarm['severity']}: {alarm['reason']}".rstrip(": ")
 
 

@@ -257,6 +257,7 @@ class Contact:
     from_severity: Severity = Severity.WARNING
     language: str = "en"
     email: str = ""
+    pin: str = ""  # where the PIN is that this person adds to what they text (`gateway.secret`)
 
 
 @dataclass(frozen=True, slots=True)

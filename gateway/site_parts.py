@@ -145,7 +145,9 @@ def build_contacts(
         if table.email and not _EMAIL.fullmatch(table.email):
             problems.error(("contacts", name, "email"), f"{table.email!r} is no e-mail address")
     return tuple(
-        Contact(name, t.name, tuple(t.notify), t.phone, Severity[t.from_severity.upper()], t.language, t.email)
+        Contact(
+            name, t.name, tuple(t.notify), t.phone, Severity[t.from_severity.upper()], t.language, t.email, t.pin_file
+        )
         for name, t in tables.items()
     )
 

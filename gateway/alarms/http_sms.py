@@ -29,6 +29,7 @@ _HELD_S = 300.0  # a refused account is mended by a person, not by asking again 
 _LIST = 50  # how many messages one question brings
 _LOOK_BACK = timedelta(days=1)
 _MOST_BYTES = 1 << 20
+_CONNECTIONS = 4  # several people may be told at once
 
 _FATES = {
     "accepted": Fate.PENDING, "scheduled": Fate.PENDING, "queued": Fate.PENDING, "sending": Fate.PENDING,
@@ -161,7 +162,9 @@ class HttpSms(Notifier):
     def _connections(self) -> urllib3.PoolManager:
         if self._pool is None:
             timeout = urllib3.Timeout(total=self._options.timeout_s)
-            self._pool = urllib3.PoolManager(retries=False, timeout=timeout, ca_certs=self._options.ca or None)
+            self._pool = urllib3.PoolManager(
+                maxsize=_CONNECTIONS, retries=False, timeout=timeout, ca_certs=self._options.ca or None
+            )
         return self._pool
 
 

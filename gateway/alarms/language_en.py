@@ -39,4 +39,13 @@ PHRASES = Phrases(
     minutes="{m}min",
     hours="{h}h{m:02d}min",
     days="{d}d{h}h",
+    acknowledged="ACK {code} taken. It stays on the list until it ends.",
+    shelved="{code} shelved for {duration}.",
+    not_done="NOT DONE {what}: {why}",
+    which="Which one? Send one of: {codes}",
+    pin_wanted="Add your PIN, as: ACK 4-17 1234",
+    help="Send ACK 4-17 (the code of the text), SH 4-17 2H to shelve, S for how the station is.",
+    status_head="OK {time}",
+    status_alarms="Alarms: {number}",
+    nothing_told="You were told of nothing that waits. Send the code of the text.",
 )

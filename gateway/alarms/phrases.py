@@ -40,3 +40,12 @@ class Phrases:
     minutes: str  # {m}
     hours: str  # {h} {m}
     days: str  # {d} {h}
+    acknowledged: str  # {code}
+    shelved: str  # {code} {duration}
+    not_done: str  # {what} {why}
+    which: str  # {codes}
+    pin_wanted: str
+    help: str  # {code}
+    status_head: str  # {time}
+    status_alarms: str  # {number}
+    nothing_told: str

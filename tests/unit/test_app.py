@@ -84,6 +84,19 @@ def test_an_exceedance_is_on_record_before_it_is_told(folder: Path) -> None:
     assert "194-6C(7)" in text["text"]
 
 
+def test_an_alarm_is_named_by_the_code_of_its_text_too(folder: Path) -> None:
+    """`1-1` is the first alarm's first occurrence; a code that was never given says so; an old one takes nothing."""
+
+    async def body(app: GatewayApp) -> None:
+        acid(app, range(0, 60, 15))
+        assert "no alarm was ever sent" in (await call(app, "ack", alarm="7-1"))["error"]
+        assert not (await call(app, "ack", alarm="1-2"))["ok"]
+        answer = await call(app, "ack", alarm="1-1")
+        assert (answer["alarm"]["id"], answer["alarm"]["state"]) == ("lv-ph-low", "acknowledged")
+
+    asyncio.run(with_app(folder, body))
+
+
 def test_an_acknowledgement_is_signed_recorded_and_answered_alike_when_repeated(folder: Path) -> None:
     """The same id gives the same answer; a second person is told who was first; nobody acts without a name."""
 

@@ -1,0 +1,138 @@
+"""Who may ask for what by text, and what the station remembers of it. Pure: the shell fetches texts and sends answers.
+
+A text is acted on once, however often a path shows it; strangers are never answered; nobody is answered more often than
+`MOST_ANSWERS` times an hour, though what they ask for is still done.
+"""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from gateway.alarms.engine import AlarmEngine
+from gateway.alarms.reply import Reply, Verb, parse
+from gateway.model import AlarmState, Instant, Message, MessageKind, Severity
+from gateway.site import Contact, Site
+
+__all__ = ["MOST_ANSWERS", "Asked", "Conversation"]
+
+MOST_ANSWERS = 12
+_HOUR_US = 3_600_000_000
+_KEPT_US = 14 * 24 * _HOUR_US  # a provider's list and a modem's memory show nothing that is older
+_MOST_SEEN = 500
+_KEY = "texts:"
+_WAITS = frozenset({
+    AlarmState.UNACKNOWLEDGED, AlarmState.RETURNED_UNACKNOWLEDGED, AlarmState.LATCHED_UNACKNOWLEDGED,
+})  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """What one inbound text comes to. Without a `contact` it is a stranger's; `refused` says why nothing is done.
+
+    `command` and `args` are what to carry out; with neither the verb alone says what to answer. `refused` is `pin`,
+    `which`, `nothing`, or a reason in plain words.
+    """
+
+    contact: Contact | None
+    reply: Reply
+    command: str = ""
+    args: Mapping[str, Any] | None = None
+    refused: str = ""
+
+
+class Conversation:
+    """The texts people send to one site."""
+
+    def __init__(self, site: Site, engine: AlarmEngine) -> None:
+        self._site = site
+        self._engine = engine
+        self._by_number = {_digits(contact.phone): contact for contact in site.contacts if contact.phone}
+        self._seen: dict[str, int] = {}  # key of a text: when it was acted on, utc_us
+        self._told: dict[str, tuple[str, int]] = {}  # contact: the alarm and occurrence they were last told of
+        self._answers: dict[str, list[int]] = {}  # contact: when they were answered, mono_us
+
+    def told(self, messages: Iterable[Message]) -> dict[str, Any]:
+        """Remember what each person was last told of; the durable keys that changed."""
+        changed = {}
+        for message in messages:
+            if message.kind is not MessageKind.RETURNED and message.occurrence:
+                self._told[message.recipient] = (message.alarm, message.occurrence)
+                changed[f"{_KEY}told:{message.recipient}"] = [message.alarm, message.occurrence]
+        return changed
+
+    def is_known(self, key: str) -> bool:
+        """Whether this text was acted on before."""
+        return key in self._seen
+
+    def done(self, key: str, now: Instant) -> dict[str, Any]:
+        """A text was acted on; the durable keys that changed."""
+        self._seen[key] = now.utc_us
+        old = [k for k, at_us in self._seen.items() if now.utc_us - at_us > _KEPT_US]
+        surplus = sorted(self._seen, key=self._seen.__getitem__)[: max(0, len(self._seen) - _MOST_SEEN)]
+        for gone in {*old, *surplus}:
+            self._seen.pop(gone, None)
+        return {f"{_KEY}seen": dict(self._seen)}
+
+    def may_answer(self, contact: Contact, now: Instant) -> bool:
+        """Whether this person gets an answer now; counted when they do."""
+        times = [at_us for at_us in self._answers.get(contact.id, []) if now.mono_us - at_us < _HOUR_US]
+        answered = len(times) < MOST_ANSWERS
+        self._answers[contact.id] = [*times, now.mono_us] if answered else times
+        return answered
+
+    def understand(self, sender: str, text: str, pin: Mapping[str, str]) -> Asked:
+        """What a text comes to. `pin` holds the PIN of every contact that has one, by contact id."""
+        contact = self._by_number.get(_digits(sender))
+        reply = parse(text)
+        if contact is None:
+            return Asked(None, reply)
+        if reply.verb in {Verb.STATUS, Verb.HELP, Verb.UNCLEAR}:
+            return Asked(contact, reply)
+        wanted = pin.get(contact.id, "")
+        if wanted and wanted not in {reply.pin, reply.number}:
+            return Asked(contact, reply, refused="pin")
+        number = "" if wanted and reply.number == wanted else reply.number
+        try:
+            alarm, occurrence = self._meant(contact, reply.code, number)
+        except LookupError as error:
+            return Asked(contact, reply, refused=str(error.args[0]))
+        args: dict[str, Any] = {"alarm": alarm, "occurrence": occurrence}
+        if reply.verb is Verb.SHELVE:
+            loud = next((v.severity for v in self._engine.view() if v.id == alarm), Severity.CRITICAL)
+            if loud >= Severity.HIGH:  # a number can be forged: what calls people out is not silenced by a text
+                return Asked(contact, reply, refused="an alarm this severe is not shelved by text")
+            return Asked(contact, reply, "shelve", {**args, "for": reply.duration, "reason": "by text"})
+        return Asked(contact, reply, "ack", args)
+
+    def waiting(self) -> tuple[str, ...]:
+        """The codes of the alarms that wait for an acknowledgement."""
+        return tuple(view.code for view in self._engine.view() if view.state in _WAITS and view.code)
+
+    def restore(self, state: Mapping[str, Any]) -> None:
+        """Bring back what was remembered. TypeError or ValueError for what cannot be read."""
+        for key, value in state.items():
+            if key == f"{_KEY}seen":
+                self._seen = {str(text): int(at_us) for text, at_us in value.items()}
+            elif key.startswith(f"{_KEY}told:"):
+                alarm, occurrence = value
+                self._told[key.removeprefix(f"{_KEY}told:")] = (str(alarm), int(occurrence))
+
+    def _meant(self, contact: Contact, code: str, number: str) -> tuple[str, int]:
+        """The alarm and occurrence a person means. LookupError says `which` or `nothing` or why there is none."""
+        if code:
+            return self._engine.find(code)
+        if number:
+            codes = [c for c in self.waiting() if c.partition("-")[2] == number]
+            if len(codes) != 1:
+                raise LookupError("which" if codes or self.waiting() else "nothing")
+            return self._engine.find(codes[0])
+        told = self._told.get(contact.id)
+        if told is None:
+            raise LookupError("which" if self.waiting() else "nothing")
+        return told
+
+
+def _digits(number: str) -> str:
+    """A number as it is compared: digits alone, the last ten where it has a country's."""
+    digits = "".join(c for c in number if c.isdigit())
+    return digits[-10:]
