@@ -175,10 +175,10 @@ def test_the_list_names_who_acknowledged_and_who_put_aside_and_speaks_local_time
         acid(app, range(0, 60, 15))
         began = f" since {local(app.started.utc_us)} high: "
         await call(app, "ack", alarm="lv-ph-low", actor="R. Miller")
-        assert (await listed()).startswith(f"C lv-ph-low #1 acknowledged by R. Miller{began}below 5.5 pH")
+        assert (await listed()).startswith(f"C lv-ph-low #1 (1-1) acknowledged by R. Miller{began}below 5.5 pH")
         shelved = await call(app, "shelve", alarm="lv-ph-low", actor="J. Doe", reason="probe swap", **{"for": "2 h"})
         until = local(shelved["alarm"]["shelved_until_utc_us"])
-        assert await listed() == f"G lv-ph-low #1 shelved until {until}{began}J. Doe: probe swap\n"
+        assert await listed() == f"G lv-ph-low #1 (1-1) shelved until {until}{began}J. Doe: probe swap\n"
         await call(app, "out-of-service", alarm="sensor-ph", actor="J. Doe", reason="on order")
         assert (await listed()).splitlines()[1] == "I sensor-ph #0 out of service warning: J. Doe: on order"
 
@@ -222,7 +222,7 @@ def test_an_alarm_and_its_acknowledgement_survive_a_restart_and_nobody_is_told_t
     assert [n["kind"] for n in events(journal, "note") if n["kind"] in ("started", "stopped")] == [
         "started", "stopped", "started", "stopped",
     ]  # fmt: skip
-    assert len(texts(journal)) == 1
+    assert [text["alarm"] for text in texts(journal)].count("lv-ph-low") == 1  # a slow machine adds silent sensors
 
 
 def test_a_full_disk_stops_no_text(folder: Path) -> None:
