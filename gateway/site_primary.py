@@ -104,6 +104,8 @@ def build_cross_check(table: "CrossCheckTable", at: Path, tree: "SiteFile", prob
     check_level(table.level, (*at, "level"), tree, problems)
     primary = build_primary(table.primary, (*at, "primary"), tree, problems)
     within = _number(table.within, "%", (*at, "within"), problems)
+    if table.primary.downstream == table.level:
+        problems.error((*at, "primary", "downstream"), "is the level before the device: it takes one behind it")
     if primary is None:
         return None
     return CrossCheck(table.level, primary) if within is None else CrossCheck(table.level, primary, within / 100)

@@ -3,13 +3,14 @@
 from math import isfinite
 
 from gateway.model import Fault, Quality, Reading, Sample
-from gateway.signals.flow import Flow, FlowState
+from gateway.primary import Primary
+from gateway.signals.flow import Flow, FlowState, Rating
 from gateway.signals.qc import Evidence, evidence
 from gateway.signals.ratings import rating
 from gateway.site import Channel
 from gateway.units import conversion
 
-__all__ = ["DEPTH_ONLY", "FlowFrom", "SUBMERGED"]
+__all__ = ["DEPTH_ONLY", "Downstream", "FlowFrom", "SUBMERGED"]
 
 SUBMERGED = "submerged"
 """The test of a flow whose device is drowned from below: it reads high, by nobody knows how much."""
@@ -37,9 +38,9 @@ class FlowFrom:
         self._to_ft = conversion(level.unit, "ft")
         self._crown = level.crown
         self._remark = DEPTH_ONLY if self._rating.depth_only else ""
-        self._behind: _Behind | None = None
+        self._behind: Downstream | None = None
         if downstream is not None:
-            self._behind = _Behind(downstream, flow.primary.downstream_offset_ft, self._rating.submergence_limit or 0.0)
+            self._behind = Downstream(downstream, flow.primary, self._rating)
 
     def hear(self, reading: Reading) -> None:
         """Take a reading of the level behind the device."""
@@ -73,14 +74,14 @@ class FlowFrom:
         return "" if flow.state is FlowState.OK else flow.state
 
 
-class _Behind:
+class Downstream:
     """The latest level behind the device, as long as it speaks. One that is silent drowns nothing: it has an alarm of
     its own, and without it the flow is as believable as with no second level at all."""
 
-    def __init__(self, channel: Channel, offset_ft: float, limit: float) -> None:
+    def __init__(self, channel: Channel, primary: Primary, rated: Rating) -> None:
         self._to_ft = conversion(channel.unit, "ft")
-        self._offset_ft = offset_ft
-        self._limit = limit
+        self._offset_ft = primary.downstream_offset_ft
+        self._limit = rated.submergence_limit or 0.0
         self._hold_us = channel.hold_us
         self._head_ft: float | None = None
         self._until_us = 0

@@ -26,6 +26,10 @@ class LevelFlows:
                 if behind is not None:
                     self.heard[behind].append(flow_from)
             elif flow.cross_check is not None:
-                comparison = FlowComparison(flow, site.channels[flow.cross_check.level])
+                behind = flow.cross_check.primary.downstream
+                downstream = None if behind is None else site.channels[behind]
+                comparison = FlowComparison(flow, site.channels[flow.cross_check.level], downstream)
                 self.compared[flow.name] = comparison
                 self.heard[flow.cross_check.level].append(comparison)
+                if behind is not None:
+                    self.heard[behind].append(comparison)

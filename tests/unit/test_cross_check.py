@@ -26,13 +26,18 @@ unit = "gpm"
 source_unit = "m3/h"
 poll = "5 s"
 suspect_span = {{ high = "1000 gpm" }}
-cross_check = {{ level = "level", primary = {{ kind = "parshall", throat = "6 in" }}{within} }}
+cross_check = {{ level = "level", primary = {{ kind = "parshall", throat = "6 in"{more} }}{within} }}
 
 [channels.level]
 quantity = "level"
 unit = "ft"
 poll = "5 s"
 {level}
+
+[channels.tail]
+quantity = "level"
+unit = "ft"
+poll = "5 s"
 """
 TRUE_GPM = 309.3  # 0.5 ft in a 6-inch flume
 M3_H_PER_GPM = 0.2271247
@@ -43,10 +48,10 @@ def moment(second: float) -> Instant:
     return Instant(START.utc_us + int(second * S), int(second * S))
 
 
-def pipeline(folder: Path, within: str = "", level: str = "") -> Pipeline:
+def pipeline(folder: Path, within: str = "", level: str = "", more: str = "") -> Pipeline:
     """A transmitter that sends m3/h, and its level."""
     path = folder / "site.toml"
-    path.write_text(SITE.format(within=within, level=level), encoding="utf-8")
+    path.write_text(SITE.format(within=within, level=level, more=more), encoding="utf-8")
     return Pipeline(load(path, for_replay=True), START)
 
 
@@ -126,3 +131,23 @@ def test_a_doubt_of_its_own_stands_first(tmp_path: Path) -> None:
     outcome = manhole.process([Sample("flow", at, (), None, Fault.SILENT)], at)
     assert [r.tests for r in outcome.readings] == [("silent",)]
     assert play(manhole, range(75, 141, 5), 5000.0)[-1].tests == ("suspect_span", "flow_disagrees")
+
+
+def test_a_transmitter_over_a_full_pipe_is_not_believed(tmp_path: Path) -> None:
+    """From the crown on its number is that of a level, whether it agrees with the rating or not, and at once."""
+    manhole = pipeline(tmp_path, level='crown = "6 in"')
+    (flow,) = play(manhole, [0], TRUE_GPM, 0.5)
+    assert (flow.quality, flow.tests) == (Quality.SUSPECT, ("level_only",))
+    assert play(manhole, [5], 270.0, 0.46)[0].quality is Quality.GOOD
+
+
+def test_a_transmitter_over_a_drowned_flume_is_not_believed(tmp_path: Path) -> None:
+    """It computes on from its one level; the second one shows that the flume is drowned."""
+    manhole = pipeline(tmp_path, more=', downstream = "tail"')
+    at = moment(0)
+    manhole.process([Sample("tail", at, (), 0.29)], at)
+    assert play(manhole, [5], TRUE_GPM)[0].quality is Quality.GOOD
+    at = moment(6)
+    manhole.process([Sample("tail", at, (), 0.31)], at)
+    (flow,) = play(manhole, [10], TRUE_GPM)
+    assert (flow.quality, flow.tests) == (Quality.SUSPECT, ("submerged",))
