@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from gateway.config import read
-from gateway.signals.ratings import KINDS
+from gateway.config import load, read
+from gateway.signals.ratings import KINDS, rating
 from tests.conftest import ROOT
 
 PAGE = (ROOT / "docs" / "flow.md").read_text(encoding="utf-8")
@@ -41,3 +41,15 @@ def test_what_the_page_tells_to_type_is_sound(typed: str, tmp_path: Path) -> Non
 def test_the_page_names_every_kind() -> None:
     """No kind is left for the technician to find in a schema."""
     assert {kind for kind in KINDS if f'"{kind}"' not in PAGE} == set()
+
+
+def test_an_equation_in_metres_is_the_same_in_feet(tmp_path: Path) -> None:
+    """381.2 L/s at 1 m, h^1.58, of the metric standard for a 6-in flume is 2.06 h^1.58 in cfs and ft, to 0.1 %."""
+    typed = (
+        'kind = "power", coefficient = "381.2 L/s", head_unit = "m", exponent = 1.58, h_min = "3 cm", h_max = "45 cm"'
+    )
+    path = tmp_path / "site.toml"
+    path.write_text(f"{SITE}primary = {{ {typed} }}\n", encoding="utf-8")
+    primary = load(path, for_replay=True).channels["flow"].primary
+    assert primary is not None
+    assert rating(primary).flow_cfs(0.5) == pytest.approx(2.06 * 0.5**1.58, rel=0.001)

@@ -110,6 +110,12 @@ def test_the_section_is_a_circle(share: float) -> None:
     assert wet.perimeter + dry.perimeter == pytest.approx(math.pi)
 
 
+@pytest.mark.parametrize("depth", [1e-12, 1e-9, 1e-7])
+def test_a_film_of_water_is_a_thin_segment(depth: float) -> None:
+    """At small depths the area is two thirds of width times depth, and the width 2 sqrt(d D): 4/3 d^1.5 for D = 1."""
+    assert section(depth, 1.0).area == pytest.approx(4 / 3 * depth**1.5, rel=1e-6)
+
+
 @pytest.mark.parametrize(
     ("primary", "words"),
     [
