@@ -271,10 +271,10 @@ class ModbusLine:
             if loop.time() > give_up:
                 self.counts.of(unit).garbled += 1
                 raise BadCheckSum(f"bus {self.bus.name}: the line is never silent: noise, or a second client on it")
-            if wait_s < _TICK_S:
+            if wait_s < 2 * _TICK_S:
                 select.select((), (), (), wait_s)  # exact, and shorter than what the event loop would make of it
                 wait_s = 0.0
-            await asyncio.sleep(max(0.0, wait_s - _TICK_S))
+            await asyncio.sleep(max(0, int(wait_s / _TICK_S) - 1) * _TICK_S)
 
     def _wire_s(self, expected: Expected) -> float:
         """How long request and answer take on the wire."""

@@ -340,6 +340,54 @@ def test_a_silent_unit_does_not_close_the_port_for_the_others() -> None:
     asyncio.run(scenario())
 
 
+def test_a_silent_and_a_busy_unit_spoil_nothing_of_the_others() -> None:
+    """Every device fails for itself: the third gives its number, and nobody is asked again for another's."""
+
+    async def scenario() -> None:
+        peer = SerialDevices(Devices(silent={1}, busy={2}))
+        units = (1, 2, 3)
+        bus = PollBus(
+            Bus("bench", "modbus-rtu", port=peer.path, baud=115200),
+            [device(unit, 60_000, retries=0) for unit in units],
+            [channel(f"d{unit}", 0, 1_000_000) for unit in units],
+            ScaledClock(1),
+            lambda _samples, _now: None,
+            profiles={f"d{unit}": profile(0) for unit in units},
+        )
+        readings = await bus.read_once()
+        assert [(r.sample.value, r.sample.fault) for r in readings] == [
+            (None, Fault.SILENT),
+            (None, Fault.DEVICE_FAULT),
+            (300, None),
+        ]
+        assert [asked.unit for asked in peer.devices.log] == [1, 2, 3]
+        peer.close()
+
+    asyncio.run(scenario())
+
+
+def test_a_port_on_which_nobody_answers_is_opened_afresh() -> None:
+    """Five requests in a row without a byte from anybody: an adapter that has hung is closed and opened again."""
+
+    async def scenario() -> None:
+        peer = SerialDevices(Devices(silent={1, 2}))
+        line = ModbusLine(Bus("bench", "modbus-rtu", port=peer.path, baud=115200))
+        await line.open()
+        for turn in range(5):
+            assert line.connected
+            with pytest.raises(DeviceSilent):
+                await line.read(1 + turn % 2, 3, 0, 1, 0.02)
+        assert not line.connected
+        assert line.was_reset
+        peer.devices.silent.clear()
+        await line.open()
+        assert await line.read(1, 3, 0, 1, 1.0) == (100,)
+        line.close()
+        peer.close()
+
+    asyncio.run(scenario())
+
+
 def test_a_clock_set_back_during_a_read_moves_no_deadline(monkeypatch: pytest.MonkeyPatch) -> None:
     """An hour back on the wall clock while a silent unit is waited for: the deadline comes when it would have."""
 
