@@ -2,6 +2,7 @@
 
 import argparse
 import sys
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from gateway.command_line.options import json_option, load_site, site_file
@@ -21,6 +22,7 @@ def add(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None
     _add_scan(commands)
     _add_probe(commands)
     _add_read(commands)
+    _add_setup(commands)
 
 
 def _add_scan(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
@@ -70,6 +72,25 @@ def _add_read(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -
     )
     json_option(read)
     read.set_defaults(body=_read)
+
+
+def _add_setup(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
+    setup = commands.add_parser("setup", help="a guided first site file, checked before it is written")
+    setup.add_argument(
+        "site", nargs="?", type=Path, metavar="SITE", help="the file to write (default: by the site's id)"
+    )
+    setup.add_argument("--answers", type=Path, metavar="FILE", help="answers beforehand (TOML), as setup keeps them")
+    setup.add_argument("--id", help="the site's id")
+    setup.add_argument("--name", help="where it is, as people call it")
+    setup.add_argument("--discharger", help="whose discharge it is")
+    setup.add_argument("--time-zone", metavar="ZONE", help="as America/New_York")
+    setup.add_argument("--ordinances", metavar="PACK,PACK", help="which apply")
+    setup.add_argument("--port", metavar="PORT", help="the first line: " + _PORT)
+    setup.add_argument("--scan", action="store_true", help="ask who is on the first line")
+    setup.add_argument("--offline", action="store_true", help="open no port: no scan, and no values while you answer")
+    setup.add_argument("--no-questions", action="store_true", help="take the defaults for what is not answered")
+    setup.add_argument("--force", action="store_true", help="write over a file that is there")
+    setup.set_defaults(body=_setup)
 
 
 def _kind_option(parser: argparse.ArgumentParser) -> None:
@@ -136,6 +157,30 @@ def _read(arguments: argparse.Namespace) -> int:
             raise InputError(f"--every: {error}") from error
     chosen = arguments.channels
     return run_read(site, chosen, sys.stdout, as_json=arguments.json, every_us=every_us, facts=arguments.facts)
+
+
+def _setup(arguments: argparse.Namespace) -> int:
+    from gateway.setup import read_answers, run_setup
+
+    given = read_answers(arguments.answers) if arguments.answers is not None else {}
+    site = {
+        key: value
+        for key, value in (
+            ("id", arguments.id), ("name", arguments.name), ("discharger", arguments.discharger),
+            ("time_zone", arguments.time_zone), ("ordinances", arguments.ordinances),
+        )
+        if value is not None
+    }  # fmt: skip
+    line = {
+        key: value for key, value in (("port", arguments.port), ("scan", arguments.scan or None)) if value is not None
+    }
+    for table, number, values in (("site", "", site), ("bus", "1", line)):
+        part = given.setdefault(table, {})
+        (part.setdefault(number, {}) if number else part).update(values)
+    force, silent, offline = arguments.force, arguments.no_questions, arguments.offline
+    return run_setup(
+        arguments.site, given, sys.stdin, sys.stdout, sys.stderr, force=force, silent=silent, offline=offline
+    )
 
 
 def _setting(arguments: argparse.Namespace) -> "Setting":

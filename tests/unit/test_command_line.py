@@ -110,7 +110,7 @@ def test_run_says_what_it_starts_and_where_it_keeps_it(tmp_path: Path, caplog: p
 
 
 @pytest.mark.parametrize(
-    "command", ["simulate", "demo", "run", "replay", "alarms", "read", "scan", "probe", "check", "status"]
+    "command", ["simulate", "demo", "run", "replay", "alarms", "read", "scan", "probe", "setup", "check", "status"]
 )
 def test_every_command_explains_itself(command: str, capsys: pytest.CaptureFixture[str]) -> None:
     """--help of each command ends with 0 and names the command."""
