@@ -73,6 +73,8 @@ class GatewayApp:
         self._acquisition: list[asyncio.Task[None]] = []
         self._observers: list[Callable[[Outcome], None]] = []
         self._urgent = asyncio.Event()
+        self._health_changed = asyncio.Event()
+        self._under_way: frozenset[str] = frozenset()  # channels that the buses poll faster
         self._unrecorded_messages: list[Message] = []
 
     def now(self) -> Instant:
@@ -123,7 +125,20 @@ class GatewayApp:
         devices = [device for device in self.site.devices.values() if device.bus == name]
         names = {device.name for device in devices}
         channels = [channel for channel in self.site.channels.values() if channel.device in names]
-        return PollBus(self.site.buses[name], devices, channels, self.clock, self._deliver)
+        return PollBus(
+            self.site.buses[name],
+            devices,
+            channels,
+            self.clock,
+            self._deliver,
+            alarm_channels=self.site.alarm_channels,
+            tell=self._bus_changed,
+        )
+
+    def _bus_changed(self, note: Note) -> None:
+        """A port or a device went down or came back: on record, and told to the world at once."""
+        self._accept(Outcome(notes=(note,), urgent=True))
+        self._health_changed.set()
 
     def _start(self, group: asyncio.TaskGroup, name: str, task: Callable[[], Awaitable[None]]) -> asyncio.Task[None]:
         return group.create_task(supervise(name, task, lambda why: self._fault(name, why)), name=name)
@@ -165,10 +180,19 @@ class GatewayApp:
         except (TypeError, ValueError, AttributeError) as error:  # a text may be acted on twice, which does no harm
             outcome = replace(outcome, notes=(*outcome.notes, unreadable("texts", error, resume)))
         self._accept(replace(outcome, notes=(Note("started", now, body), *outcome.notes), urgent=True))
+        self._hasten()
 
     def _deliver(self, samples: Sequence[Sample], now: Instant) -> None:
-        """A poll came in: judge it, keep it, show it."""
+        """A poll came in: judge it, keep it, show it; what a rule has under way is then polled faster."""
         self._accept(self.pipeline.process(samples, now))
+        self._hasten()
+
+    def _hasten(self) -> None:
+        under_way = self.pipeline.under_way
+        if under_way != self._under_way:
+            self._under_way = under_way
+            for bus in self.buses:
+                bus.hasten(under_way)
 
     def _accept(self, outcome: Outcome) -> None:
         if outcome.messages:
@@ -235,17 +259,21 @@ class GatewayApp:
 
     async def _commit_loop(self) -> None:
         while True:
-            try:
-                async with asyncio.TaskGroup() as group:
-                    urgent = group.create_task(self._urgent.wait(), name="urgent")
-                    timer = group.create_task(self.clock.sleep(self.site.commit_every_us), name="commit timer")
-                    await asyncio.wait((urgent, timer), return_when=asyncio.FIRST_COMPLETED)
-                    urgent.cancel()
-                    timer.cancel()
-            finally:
-                self._urgent.clear()
+            await self._wait(self._urgent, self.site.commit_every_us)
             if self.journal.pending:
                 await self._commit()
+
+    async def _wait(self, event: asyncio.Event, most_us: int) -> None:
+        """Until something has happened, and no longer than that."""
+        try:
+            async with asyncio.TaskGroup() as group:
+                happened = group.create_task(event.wait(), name="event")
+                timer = group.create_task(self.clock.sleep(most_us), name="timer")
+                await asyncio.wait((happened, timer), return_when=asyncio.FIRST_COMPLETED)
+                happened.cancel()
+                timer.cancel()
+        finally:
+            event.clear()
 
     async def _tick_loop(self) -> None:
         while True:
@@ -254,13 +282,14 @@ class GatewayApp:
             lagged = Instant(now.utc_us - _TICK_LAG_US, now.mono_us - _TICK_LAG_US, now.synced)
             if lagged.mono_us > self.started.mono_us:
                 self._accept(self.pipeline.tick(lagged))
+                self._hasten()
 
     async def _health_loop(self) -> None:
         while True:
             health = await self.status()
             for sink in self.sinks:
                 sink.publish_health(health)
-            await self.clock.sleep(_HEALTH_EVERY_US)
+            await self._wait(self._health_changed, _HEALTH_EVERY_US)
 
     async def _by_text(self, name: str, actor: str, args: Mapping[str, Any], key: str) -> dict[str, Any]:
         return await execute(self, Command(name, actor, args, key, via="text"))

@@ -78,7 +78,12 @@ class DeviceTable(OpenTable):
     profile: Word
     """A shipped device profile, or a file of your own: "./my-probe.toml"."""
     timeout: Duration | None = None
-    retries: Annotated[int, Field(ge=0, le=5)] = 1
+    retries: Annotated[int | None, Field(ge=0, le=5)] = None
+    """How often a garbled answer is asked for again within the time-out; once unless stated."""
+    gap: Duration | None = None
+    """How long it is left alone after each request, for one that misses the next. Others are asked meanwhile."""
+    warm_up: Duration | None = None
+    """For so long after it was silent its values are recorded and do not count."""
     watchdog: Duration | None = None
     """After so long without a request the device puts its outputs to rest by itself; where its profile says how."""
 
@@ -127,6 +132,8 @@ class ChannelTable(Table):
     """For a level: where the pipe is full. From there on a flow computed from it is not believed."""
     poll: Duration | None = None
     """How often it is read; 15 s unless stated."""
+    fast_poll: Duration | None = None
+    """How often while one of its rules has something under way; a third of the poll unless stated."""
     hold: Duration | None = None
     """How long the last valid sample speaks; 2.5 polls unless stated."""
     stale_after: Duration | None = None

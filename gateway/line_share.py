@@ -51,14 +51,12 @@ def _line(site: Site, bus: Bus, profiles: Mapping[str, Profile]) -> LineShare:
             continue  # one value is more than the device gives at once: told elsewhere
         requests = len(reads)
         wire_s = sum((_REQUEST + _ANSWER_FRAME + 2 * read.count) * character_s + 2 * gap_s for read in reads)
-        waits_s = 0.0
         if profile.quirks.trigger is not None:
             requests += 1
             wire_s += _WRITE * character_s + 2 * gap_s
-            waits_s += profile.quirks.trigger.wait_us / 1e6
         period_s = period_us / 1e6
         wire_share += wire_s / period_s
-        share += (wire_s + waits_s + requests * THINKS_S) / period_s
+        share += (wire_s + requests * THINKS_S) / period_s
         per_min += 60 * requests / period_s
     return LineShare(bus.name, share, per_min, wire_share)
 

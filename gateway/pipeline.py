@@ -220,6 +220,14 @@ class Pipeline:
         return self.judgement.rules
 
     @property
+    def under_way(self) -> frozenset[str]:
+        """The measured channels that a rule on single values has a run on: worth a closer look while it lasts."""
+        if not self.judgement.watching:
+            return frozenset()
+        channels = (self.site.channels[rule.channel] for rule in self.judgement.under_way)
+        return frozenset(channel.derived_from or channel.name for channel in channels)
+
+    @property
     def settled(self) -> Instant:
         """The latest moment up to which everything has been heard: what may be asked of windows and baselines."""
         return self._last

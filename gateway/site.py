@@ -350,3 +350,10 @@ class Site:
     inputs: Mapping[str, ContactInput] = field(default_factory=dict)  # by channel
     outputs: Mapping[str, Output] = field(default_factory=dict)
     sampler: Sampler = field(default_factory=Sampler)
+
+    @property
+    def alarm_channels(self) -> frozenset[str]:
+        """The measured channels that a rule judges, or that say whether there is a discharge: asked first."""
+        names = {rule.channel for rule in self.rules} | {witness.channel for witness in self.discharging.witnesses}
+        channels = (self.channels[name] for name in names if name in self.channels)
+        return frozenset(channel.derived_from or channel.name for channel in channels)

@@ -19,6 +19,7 @@ from gateway.site_baselines import build_baselines
 from gateway.site_channels import IN_THE_LIQUID, build_channels, convert
 from gateway.site_outputs import build_inputs, build_outputs, output_alarms
 from gateway.site_parts import build_buses, build_contacts, build_devices, build_parts
+from gateway.site_polling import check_polling
 from gateway.site_rules import as_the_site_takes_them
 from gateway.site_sampler import build_sampler
 from gateway.site_terms import with_terms
@@ -95,6 +96,10 @@ def build_site(
     sampler = build_sampler(tree, outputs, channels, discharging, rules, problems, complete=complete)
     others = output_alarms(inputs, outputs, sampler, channels)
     alarms = build_alarms(tree.alarms, rules, channels, known_rules, problems, complete=complete, others=others)
+    buses = build_buses(tree.buses, problems)
+    devices = build_devices(tree, _declared(content, "buses"), profiles, problems)
+    known_profiles = {name: loaded.profile for name, loaded in profiles.items()}
+    check_polling(channels, devices, buses, known_profiles, problems)
     site = Site(
         id=tree.site.id,
         name=tree.site.name,
@@ -105,8 +110,8 @@ def build_site(
         discharging=discharging,
         alarms=alarms,
         contacts=build_contacts(tree.contacts, _notifiers(tree, content), problems),
-        buses=build_buses(tree.buses, problems),
-        devices=build_devices(tree, _declared(content, "buses"), profiles, problems),
+        buses=buses,
+        devices=devices,
         sinks=build_parts("sinks", tree.sinks, problems),
         notifiers=build_parts("notify", tree.notify, problems),
         baselines=baselines,

@@ -152,6 +152,7 @@ class _ChannelReader:
             flat_tolerance=self._difference("flat_tolerance", table.flat_tolerance) or 0.0,
             uncertainty=self._difference("uncertainty", table.uncertainty),
             label=table.label,
+            fast_poll_us=table.fast_poll,
         )
 
     def _quantity(self) -> bool:

@@ -6,6 +6,7 @@ from importlib.metadata import entry_points
 from typing import TYPE_CHECKING, Any
 
 from gateway.alarms.path_options import HttpSmsOptions, MailOptions, ModemOptions, SmsdOptions
+from gateway.drivers.profile import Pace
 from gateway.errors import ConfigError
 from gateway.model import Severity
 from gateway.problems import Problems
@@ -106,17 +107,19 @@ def build_devices(
             if (other.bus, other.unit) == (table.bus, table.unit):
                 problems.warning((*path, "unit"), f"is also the address of device {other.name!r} on bus {table.bus!r}")
         loaded = profiles.get(name)
-        own_us = loaded.profile.timeout_us if loaded is not None else None
-        default_us = Device(name, table.bus, table.unit, table.profile).timeout_us if own_us is None else own_us
+        pace = Pace() if loaded is None else loaded.profile.pace
+        usual = Device(name, table.bus, table.unit, table.profile)
         devices[name] = Device(
             name=name,
             bus=table.bus,
             unit=table.unit,
             profile=table.profile if loaded is None else loaded.source,
-            timeout_us=default_us if table.timeout is None else table.timeout,
-            retries=table.retries,
+            timeout_us=_first(table.timeout, pace.timeout_us, usual.timeout_us),
+            retries=_first(table.retries, pace.retries, usual.retries),
             overrides=dict(table.model_extra or {}),
             watchdog_us=table.watchdog,
+            gap_us=_first(table.gap, pace.gap_us, usual.gap_us),
+            warm_up_us=_first(table.warm_up, pace.warm_up_us, usual.warm_up_us),
         )
         if table.watchdog is not None and loaded is not None and loaded.profile.quirks.watchdog is None:
             problems.error(
@@ -125,6 +128,11 @@ def build_devices(
     if len(devices) > _MAX_DEVICES:
         problems.warning(("devices",), f"one gateway serves up to {_MAX_DEVICES} devices, here are {len(devices)}")
     return devices
+
+
+def _first(*said: int | None) -> int:
+    """What the site says, else the profile, else what is usual."""
+    return next(value for value in said if value is not None)
 
 
 def build_contacts(

@@ -12,8 +12,8 @@ from gateway.drivers.registers import Decoder, decoder, words_of
 from gateway.model import Quality
 
 __all__ = [
-    "Band", "Fact", "Limits", "Listing", "Point", "Profile", "Register", "Span", "StatusRule", "Term", "Transport",
-    "UnitRule",
+    "Band", "Fact", "Limits", "Listing", "Pace", "Point", "Profile", "Register", "Span", "StatusRule", "Term",
+    "Transport", "UnitRule",
 ]  # fmt: skip
 
 
@@ -309,12 +309,23 @@ class Transport:
 
 
 @dataclass(frozen=True, slots=True)
+class Pace:
+    """How long it may take to answer, how often it is asked again, how long it is left alone after a request, and for
+    how long after a silence its values do not count; None where the profile does not say."""
+
+    timeout_us: int | None = None
+    retries: int | None = None
+    gap_us: int | None = None
+    warm_up_us: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class Profile:
     """Everything known of one kind of instrument.
 
     `confidence` says how far the facts were verified, `tier` sums it up (A: as it stands; B: what `confirm` names is
     open; C: a template), `confirm` is what the technician must compare with the display. `variant` is which of its
-    models, generations or modules this is. `timeout_us` is how long it may take to answer when the site does not say.
+    models, generations or modules this is. `pace` is how it is to be asked when the site does not say.
     """
 
     id: str
@@ -331,7 +342,7 @@ class Profile:
     facts: Mapping[str, Fact] = field(default_factory=dict)
     quirks: Quirks = NO_QUIRKS
     variant: str = ""
-    timeout_us: int | None = None
+    pace: Pace = Pace()
 
 
 def _below(value: float, bound: float | None) -> bool:

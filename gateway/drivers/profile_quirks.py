@@ -1,18 +1,19 @@
 """What a device profile says of the device as a whole: limits, serial defaults, facts, and its quirks as data."""
 
 from gateway.drivers.answers import MOST_BITS
-from gateway.drivers.profile import Fact, Limits, Span, Transport
+from gateway.drivers.profile import Fact, Limits, Pace, Span, Transport
 from gateway.drivers.profile_rules import RuleReader
 from gateway.drivers.profile_table import Table
 from gateway.drivers.quirks import MOST_WAIT_US, Quirks, Start, Trigger, Wake, Watchdog
 from gateway.drivers.registers import TYPES, words_of
 from gateway.drivers.texts import TEXT_TYPES, TIME_TYPES
 
-__all__ = ["read_fact", "read_limits", "read_quirks", "read_transport"]
+__all__ = ["read_fact", "read_limits", "read_pace", "read_quirks", "read_transport"]
 
 _MAX_REQUEST = 125  # registers in one request, Modbus application protocol 6.3
 _FRAMINGS = ("rtu", "ascii", "tcp")
 _WRITES = (6, 16)
+_MOST_RETRIES = 5
 
 
 def read_limits(table: Table) -> Limits:
@@ -55,6 +56,21 @@ def read_transport(table: Table) -> Transport:
         if framing not in _FRAMINGS:
             table.problem((*table.path, "framings"), f"must be of {', '.join(_FRAMINGS)}, not {framing!r}")
     return transport
+
+
+def read_pace(root: Table) -> Pace:
+    """How patiently the device is to be asked, as far as the file says so."""
+    pace = Pace(
+        timeout_us=root.duration_us("timeout", None),
+        retries=root.take("retries", int, None),
+        gap_us=root.duration_us("gap", None),
+        warm_up_us=root.duration_us("warm_up", None),
+    )
+    if pace.timeout_us == 0:
+        root.problem(("timeout",), "must be above zero")
+    if not 0 <= (pace.retries or 0) <= _MOST_RETRIES:
+        root.problem(("retries",), f"must lie between 0 and {_MOST_RETRIES}")
+    return pace
 
 
 def read_fact(table: Table, rules: RuleReader) -> Fact | None:

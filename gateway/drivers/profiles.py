@@ -8,7 +8,7 @@ from typing import Any
 
 from gateway.drivers.profile import Fact, Point, Profile
 from gateway.drivers.profile_points import PointReader
-from gateway.drivers.profile_quirks import read_fact, read_limits, read_quirks, read_transport
+from gateway.drivers.profile_quirks import read_fact, read_limits, read_pace, read_quirks, read_transport
 from gateway.drivers.profile_rules import RuleReader
 from gateway.drivers.profile_table import Table
 from gateway.errors import ConfigError, Problem
@@ -125,7 +125,7 @@ class _ProfileReader:
             facts=self._facts(root, rules),
             quirks=read_quirks(root, rules),
             variant=self.variant,
-            timeout_us=root.duration_us("timeout", None),
+            pace=read_pace(root),
         )
         if not root.take("enabled", bool, True) and not confirmed:
             self.problem(

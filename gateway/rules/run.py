@@ -3,7 +3,6 @@
 Two tracks (docs/judging.md 4). The *proven* run sees valid samples only; it ends at the first valid sample within the
 limit, or when more than the maximum hold passes without one, and credits no time before its first or after its last
 exceeding sample. The *suspected* track also sees doubtful samples and bridges short gaps and dips: never evidence.
-
 Limit rules prove by a count of consecutive samples, slug rules by a duration: `limit.py` and `slug.py` say which.
 """
 
@@ -21,13 +20,12 @@ from gateway.rules.seconds import RuleSeconds
 from gateway.rules.stance import Heard, Stance, condition_of
 from gateway.rules.threshold import Threshold
 from gateway.rules.track import Run, SuspectedTrack, instant_from, instant_state, moment
-from gateway.signals.qc import Evidence
+from gateway.signals.qc import BETWEEN, Evidence
 from gateway.site import Channel, Rule
 
 __all__ = ["ExceedanceRule", "Stance"]
 
-_NE = Verdict.NOT_EVALUABLE
-_CLEARED, _CUT = FindingEvent.CLEARED, FindingEvent.INTERRUPTED
+_NE, _CLEARED, _CUT = Verdict.NOT_EVALUABLE, FindingEvent.CLEARED, FindingEvent.INTERRUPTED
 
 
 class ExceedanceRule(ABC):
@@ -131,6 +129,7 @@ class ExceedanceRule(ABC):
         if number >= self._full_scale and self.threshold.saturates(limit):
             self._cannot_tell(Stance.SATURATED, at)
             return findings
+        between = BETWEEN in reading.tests
         value = self._compare.value(number)
         exceeds = self._compare.beyond(number, limit)
         idle = self._run is None and self._suspected.since is None
@@ -140,7 +139,7 @@ class ExceedanceRule(ABC):
             heard.value(at)
             self._margin = limit - value if self._upward else value - limit
             if exceeds:
-                self._exceeding(value, at, findings)
+                self._exceeding(value, at, findings, between=between)
             elif idle:
                 self.seconds.say(Verdict.COMPLIANT if discharging else Verdict.NO_DISCHARGE, at.mono_us)
                 self.quiet = quiet and not findings
@@ -149,10 +148,10 @@ class ExceedanceRule(ABC):
                 self._within(value, at, findings, discharging=discharging)
         else:
             heard.unusable(reading, "doubtful")
-            if exceeds and self._run is None:
-                self.seconds.doubtful(at.mono_us)
+        if exceeds and self._run is None:
+            self.seconds.doubtful(at.mono_us)
         if exceeds or self.active:
-            self._suspect(value, at, findings, exceeds=exceeds)
+            self._suspect(value, at, findings, exceeds=exceeds, between=between)
         return findings
 
     def _amend(self, now: Instant, findings: list[Finding]) -> None:
@@ -228,17 +227,21 @@ class ExceedanceRule(ABC):
         self._heard.nothing(stance, because)
         self.seconds.say(_NE, at.mono_us)
 
-    def _exceeding(self, value: float, at: Instant, findings: list[Finding]) -> None:
+    def _exceeding(self, value: float, at: Instant, findings: list[Finding], *, between: bool) -> None:
         run, meter = self._run, self._record.meter
+        if run is None and between:  # it is no step of a proof (decision 0011)
+            return
         if run is None:
             run = self._run = Run(at, value)
             self._water = None if meter is None else Water.begin(meter, at.mono_us, value)
+        elif between:
+            run.glimpse(value, upward=self._upward)
         else:
             run.extend(value, at, upward=self._upward)
             if meter is not None and self._water is not None:
                 self._water.add(meter, at.mono_us, value)
         self.seconds.exceeding(at.mono_us)
-        if run.proven:
+        if run.proven or between:
             return
         if self.proves(run.duration_us, run.count):
             run.proven = True
@@ -255,18 +258,17 @@ class ExceedanceRule(ABC):
             findings.append(self._tell(FindingEvent.PREALARM, Verdict.SUSPECTED, run, at, reason))
 
     def _within(self, value: float, at: Instant, findings: list[Finding], *, discharging: bool) -> None:
-        run = self._run
-        if run is not None:
+        if (run := self._run) is not None:
             self.seconds.end_run(at.mono_us, self.unproven)
             if run.proven:
                 findings.append(self._tell(_CLEARED, Verdict.COMPLIANT, run, at, "back within the limit", value))
             self._run = self._water = None
         self.seconds.say(Verdict.COMPLIANT if discharging else Verdict.NO_DISCHARGE, at.mono_us)
 
-    def _suspect(self, value: float, at: Instant, findings: list[Finding], *, exceeds: bool) -> None:
+    def _suspect(self, value: float, at: Instant, findings: list[Finding], *, exceeds: bool, between: bool) -> None:
         """Feed the suspected track; it speaks once, and never when the proven run has spoken."""
         track = self._suspected
-        track.see(value, at, exceeds=exceeds, upward=self._upward)
+        (track.glimpse if between else track.see)(value, at, exceeds=exceeds, upward=self._upward)
         if track.ended():
             self.seconds.lift_doubt()
             if self._run is not None and self._run.proven:
@@ -279,7 +281,7 @@ class ExceedanceRule(ABC):
                 self.seconds.claim_doubt()
             return
         duration_us = last.mono_us - since.mono_us
-        if exceeds and self.proves(duration_us, track.count):
+        if exceeds and not between and self.proves(duration_us, track.count):
             track.told = True
             self.seconds.claim_doubt()
             told = FindingEvent.SUSPECTED, Verdict.SUSPECTED, since, at, duration_us, track.reason()

@@ -50,6 +50,10 @@ class Run:
         self.observed = value
         self.extreme = max(self.extreme, value) if upward else min(self.extreme, value)
 
+    def glimpse(self, value: float, *, upward: bool) -> None:
+        """An exceeding sample between two scheduled ones: it shows the shape, and is no step of the proof."""
+        self.extreme = max(self.extreme, value) if upward else min(self.extreme, value)
+
     def state(self) -> dict[str, Any]:
         """JSON-able."""
         return {
@@ -136,6 +140,16 @@ class SuspectedTrack:
         self.count += 1
         self.last = at
         self.seen_us = mono_us
+
+    def glimpse(self, value: float, at: Instant, *, exceeds: bool, upward: bool) -> None:
+        """A sample between two scheduled ones: it starts, ends and proves nothing, but a dip it saw is told."""
+        if self.since is None or self.lapsed(at.mono_us):
+            return
+        self.seen_us = at.mono_us
+        if exceeds:
+            self.extreme = max(self.extreme, value) if upward else min(self.extreme, value)
+        else:
+            self.dips += 1
 
     def _start(self, value: float, at: Instant) -> None:
         self.since = self.last = at

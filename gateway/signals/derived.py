@@ -5,7 +5,7 @@ from math import isfinite
 from gateway.model import Fault, Quality, Reading, Sample
 from gateway.primary import Primary
 from gateway.signals.flow import Flow, FlowState, Rating
-from gateway.signals.qc import Evidence, evidence
+from gateway.signals.qc import BETWEEN, Evidence, evidence
 from gateway.signals.ratings import rating
 from gateway.site import Channel
 from gateway.units import conversion
@@ -58,7 +58,8 @@ class FlowFrom:
             return Sample(self.channel, at, raw, None, Fault.DEVICE_FAULT, mode=mode)
         note = self._doubt(reading, flow, level_ft + self._rating.head_offset_ft)
         quality = Quality.SUSPECT if note else Quality.GOOD
-        return Sample(self.channel, at, raw, flow.gpm, quality=quality, mode=mode, note=note, remark=self._remark)
+        between = BETWEEN in reading.tests
+        return Sample(self.channel, at, raw, flow.gpm, None, quality, mode, note, self._remark, between)
 
     def _doubt(self, reading: Reading, flow: Flow, head_ft: float) -> str:
         """What weakens the flow most, as the test of its reading; empty for nothing."""

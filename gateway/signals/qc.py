@@ -9,9 +9,12 @@ from math import inf, isfinite
 from gateway.model import Fault, Instant, Mode, Quality, Reading, Sample
 from gateway.site import Channel, Span
 
-__all__ = ["QualityControl", "AFTER_MAINTENANCE", "COUNTING_TESTS", "DISAGREE"]
+__all__ = ["AFTER_MAINTENANCE", "BETWEEN", "COUNTING_TESTS", "DISAGREE", "QualityControl"]
 
-COUNTING_TESTS = frozenset({"spike", "rate", "flat_line", "below_range", "depth_only"})
+BETWEEN = "between"
+"""The word of a reading taken between two scheduled polls: it can end a run, and never helps to prove one."""
+
+COUNTING_TESTS = frozenset({BETWEEN, "spike", "rate", "flat_line", "below_range", "depth_only"})
 """SUSPECT from these still counts for limit and slug rules (docs/judging.md 2.1; below the rated head a flow is small,
 whatever its error; a flow from depth alone is marked, not doubted)."""
 
@@ -116,11 +119,13 @@ class QualityControl:
                 if rate_per_min > channel.rate_per_min:
                     quality = max(quality, Quality.SUSPECT)
                     tests.append("rate")
-            self._before = last
+            before = last
         else:
-            self._before = None
-        self._last = value
-        self._last_us = at.mono_us
+            before = None
+        if not sample.between:  # the neighbours are those of the schedule: a faster one changes no test
+            self._before = before
+            self._last = value
+            self._last_us = at.mono_us
         if sample.quality is not Quality.GOOD:
             quality = _worst(quality, sample.quality)
             tests.append(sample.note or "source")
@@ -129,6 +134,8 @@ class QualityControl:
         if disagree:
             quality = _worst(quality, Quality.SUSPECT)
             tests.append(DISAGREE)
+        if sample.between:
+            tests.append(BETWEEN)
         return Reading(sample.channel, at, sample.raw, value, quality, tuple(tests), sample.mode, dry)
 
     def _flat_line(self, value: float, mono_us: int, *, still_expected: bool) -> Quality | None:

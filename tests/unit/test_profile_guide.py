@@ -26,7 +26,7 @@ def test_every_example_of_the_guide_is_a_profile() -> None:
     """Both load as they stand."""
     assert {re.search(r'id = "(.+)"', text).group(1) for text in EXAMPLES} == {"my-probe", "list"}  # type: ignore[union-attr]
     assert len(example("my-probe").points) == 3
-    assert example("my-probe").timeout_us == 800_000
+    assert example("my-probe").pace.timeout_us == 800_000
 
 
 @pytest.mark.parametrize(
