@@ -42,7 +42,7 @@ def live_values(bus: Bus, unit: int, profile: Profile) -> dict[str, LiveValue]:
 async def _live(bus: Bus, unit: int, profile: Profile) -> dict[str, LiveValue]:
     line = ModbusLine(bus)
     words: dict[tuple[int, int], int] = {}
-    timeout_s = (profile.timeout_us or 1_000_000) / 1e6
+    timeout_s = (profile.pace.timeout_us or 1_000_000) / 1e6
     failure: DriverError | None = None
     try:
         await line.open()
