@@ -10,25 +10,41 @@ import tty
 from collections import deque
 from collections.abc import Callable
 from contextlib import suppress
+from functools import partial
 
-__all__ = ["Line"]
+from simulators.faults import FaultyLink, Script
+from simulators.framing import FRAMINGS
 
-_BITS_PER_CHARACTER = 10  # one start bit, eight data bits, one stop bit
+__all__ = ["BITS_PER_CHARACTER", "Line"]
+
+BITS_PER_CHARACTER = 11
+"""Of Modbus RTU: start, eight data bits, parity or a second stop bit, stop (Modbus over serial line 2.5.1)."""
 
 
 class Line:
     """A line between `gateway_path` and `bench_path`; open it and close it in the event loop that is to carry it.
 
     `baud` paces the bytes as that speed would; None passes them at once. `cut` loses everything while it is set;
-    `delay_s` holds every byte back. Both may be changed at any time.
+    `delay_s` holds every byte back. Both may be changed at any time. With a `script` the frames pass through its
+    faults before they are paced.
     """
 
-    def __init__(self, baud: int | None = None) -> None:
+    def __init__(
+        self,
+        baud: int | None = None,
+        *,
+        bits_per_character: int = BITS_PER_CHARACTER,
+        script: Script | None = None,
+        framing: str = "rtu",
+    ) -> None:
         self.cut = False
         self.delay_s = 0.0
         self.gateway_path = ""
         self.bench_path = ""
-        self._character_s = _BITS_PER_CHARACTER / baud if baud else 0.0
+        self._character_s = bits_per_character / baud if baud else 0.0
+        self._script = script
+        self._framing = FRAMINGS[framing]
+        self._faulty: FaultyLink | None = None
         self._masters: list[int] = []
         self._slaves: list[int] = []
         # By the master written to: when its last byte has passed, and the bytes on their way, first come first out.
@@ -48,12 +64,18 @@ class Line:
             self._under_way[master] = deque()
         self.gateway_path, self.bench_path = (os.ttyname(slave) for slave in self._slaves)
         gateway, bench = self._masters
-        loop.add_reader(gateway, self._pump(gateway, bench))
-        loop.add_reader(bench, self._pump(bench, gateway))
+        to_gateway, to_bench = partial(self._send, gateway), partial(self._send, bench)
+        if self._script is not None:
+            self._faulty = FaultyLink(self._framing, self._script, to_gateway, to_bench)
+            to_gateway, to_bench = self._faulty.from_device, self._faulty.from_gateway
+        loop.add_reader(gateway, self._pump(gateway, to_bench))
+        loop.add_reader(bench, self._pump(bench, to_gateway))
 
     def close(self) -> None:
         """Take both ends away; what is still on the wire is lost."""
         loop = asyncio.get_running_loop()
+        if self._faulty is not None:
+            self._faulty.close()
         for master in self._masters:
             loop.remove_reader(master)
             for handle, _ in self._under_way[master]:
@@ -63,12 +85,12 @@ class Line:
         self._masters.clear()
         self._slaves.clear()
 
-    def _pump(self, source: int, target: int) -> Callable[[], None]:
+    def _pump(self, source: int, onward: Callable[[bytes], None]) -> Callable[[], None]:
         def carry() -> None:
             with suppress(BlockingIOError):
                 data = os.read(source, 4096)
                 if not self.cut:
-                    self._send(target, data)
+                    onward(data)
 
         return carry
 

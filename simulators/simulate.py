@@ -1,4 +1,7 @@
-"""`simulate`: the bench alone, for a gateway that runs elsewhere. It says where its lines are and keeps them alive."""
+"""`simulate`: the bench alone, for a gateway that runs elsewhere. It says where its lines are and keeps them alive.
+
+`simulate faults` is something else: a proxy that makes a line fail (see `simulate faults --help`).
+"""
 
 import argparse
 import asyncio
@@ -16,6 +19,7 @@ from gateway.errors import InputError
 from gateway.shipped import shipped
 from gateway.site import SERIAL_KINDS, Bus
 from gateway.units import parse_duration_us
+from simulators import fault_command
 from simulators import scenario as scenarios
 from simulators.bench import Bench
 from simulators.recorded import read_rows
@@ -29,6 +33,8 @@ def main(argv: Sequence[str]) -> int:
 
     ConfigError and InputError for a site, a scenario or a file it cannot use.
     """
+    if argv[:1] == ["faults"]:
+        return fault_command.main(argv[1:])
     arguments = _parser().parse_args(argv)
     site = load_site(arguments.site or shipped("examples", "little-valley"))
     scenario = scenarios.load("recorded" if arguments.recorded else arguments.scenario)
