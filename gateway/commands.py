@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Protocol
 
-from gateway import baseline_command, lab_command, maintenance_command
+from gateway import baseline_command, calibration_command, lab_command, maintenance_command
 from gateway.alarms.engine import EngineStep
 from gateway.model import Instant, Note, Outcome
 from gateway.pipeline import Pipeline
@@ -83,9 +83,11 @@ async def _carry_out(gateway: Gateway, command: Command) -> dict[str, Any]:
         return await _baselines(gateway, command)
     if command.name == "maintenance":
         return await _maintenance(gateway, command)
+    if command.name == "calibration":
+        return await _calibration(gateway, command)
     if command.name in ALARM_ACTIONS:
         return await _alarm_action(gateway, command)
-    known = ", ".join(("status", "alarms", "resend", "lab", "baselines", "maintenance", *ALARM_ACTIONS))
+    known = ", ".join(("status", "alarms", "resend", "lab", "baselines", "maintenance", "calibration", *ALARM_ACTIONS))
     raise LookupError(f"unknown command {command.name!r}; known are {known}")
 
 
@@ -116,6 +118,17 @@ async def _maintenance(gateway: Gateway, command: Command) -> dict[str, Any]:
     pipeline, now = gateway.pipeline, gateway.now()
     signed = baseline_command.Signed(command.actor, command.via, command.id, now)
     step = maintenance_command.carry_out(pipeline.maintenance, command.args, signed)
+    if step.said.notes or step.said.state:
+        await gateway.record(pipeline.said(step.said, now))
+    return {**step.answer, "time_zone": pipeline.site.time_zone}
+
+
+async def _calibration(gateway: Gateway, command: Command) -> dict[str, Any]:
+    """A calibration: begun, shown live, recorded, given up or listed; signed and on disk before it is answered."""
+    pipeline, now = gateway.pipeline, gateway.now()
+    signed = baseline_command.Signed(command.actor, command.via, command.id, now)
+    parts = pipeline.site, pipeline.maintenance, pipeline.calibrations
+    step = calibration_command.carry_out(*parts, command.args, signed)
     if step.said.notes or step.said.state:
         await gateway.record(pipeline.said(step.said, now))
     return {**step.answer, "time_zone": pipeline.site.time_zone}

@@ -86,6 +86,7 @@ class Pipeline:
         volumes = volumes_today(site, self.watches.totals, self.accounts.flows, measured)
         flows = LevelFlows(site, measured)
         self.maintenance = self.watches.maintenance
+        self.calibrations = self.watches.calibrations
         self._channels = {
             name: _Channel(
                 spec,
@@ -240,7 +241,7 @@ class Pipeline:
         if channel.comparison is not None:
             sample = channel.comparison(sample)
         reading = channel.qc.assess(sample, dry=dry, disagree=discharge is Discharge.DISAGREE, idle=idle)
-        reading = self.maintenance.mark(reading)
+        reading = self.calibrations.mark(self.maintenance.mark(reading))
         step.readings.append(reading)
         if reading.tests == ("order",):
             return  # kept and flagged; not later than the newest, so it takes part in nothing

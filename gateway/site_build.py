@@ -23,7 +23,7 @@ from gateway.site_polling import check_polling
 from gateway.site_rules import as_the_site_takes_them
 from gateway.site_sampler import build_sampler
 from gateway.site_terms import with_terms
-from gateway.site_upkeep import build_upkeep
+from gateway.site_upkeep import build_upkeep, calibration_alarms
 from gateway.spelling import did_you_mean
 from gateway.toml_lines import Path
 
@@ -94,7 +94,8 @@ def build_site(
     )
     discharging = _discharging(tree, content, channels, problems)
     sampler = build_sampler(tree, outputs, channels, discharging, rules, problems, complete=complete)
-    others = output_alarms(inputs, outputs, sampler, channels)
+    upkeep = build_upkeep(tree, content, channels, inputs, problems)
+    others = output_alarms(inputs, outputs, sampler, channels) | calibration_alarms(upkeep, channels)
     alarms = build_alarms(tree.alarms, rules, channels, known_rules, problems, complete=complete, others=others)
     buses = build_buses(tree.buses, problems)
     devices = build_devices(tree, _declared(content, "buses"), profiles, problems)
@@ -125,7 +126,7 @@ def build_site(
         commit_every_us=_COMMIT_EVERY_US if tree.journal.commit_every is None else tree.journal.commit_every,
         town_flow=_town_flow(tree, problems),
         nondetect=tree.laboratory.nondetect,
-        upkeep=build_upkeep(tree, content, channels, inputs, problems),
+        upkeep=upkeep,
         unbound_rules=tuple(binding.unbound),
         law_notes=tuple(note for pack in packs.values() for note in pack.notes),
         inputs=inputs,

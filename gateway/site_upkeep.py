@@ -3,17 +3,29 @@
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
+from gateway.model import Severity
 from gateway.outputs.wired import ContactInput, ContactRole
 from gateway.problems import Problems
-from gateway.site import Channel
+from gateway.site import AlarmPolicy, Channel
 from gateway.spelling import did_you_mean
 from gateway.units import format_duration
-from gateway.upkeep import CALIBRATE_EVERY_US, MOST_US, Upkeep
+from gateway.upkeep import CALIBRATE_EVERY_US, MOST_US, Upkeep, calibration_alarm
 
 if TYPE_CHECKING:
     from gateway.config_shape import SiteFile
 
-__all__ = ["build_upkeep"]
+__all__ = ["build_upkeep", "calibration_alarms"]
+
+
+def calibration_alarms(upkeep: Upkeep, channels: Mapping[str, Channel]) -> dict[str, AlarmPolicy]:
+    """One policy for each channel that has a date for its calibration: a notice to whoever wants to hear of those."""
+    return {
+        alarm: AlarmPolicy(
+            alarm, Severity.NOTICE, title=f"calibration of {channels[name].label or name}", action="Calibrate, record."
+        )
+        for name in upkeep.calibrate_every_us
+        for alarm in (calibration_alarm(name),)
+    }
 
 
 def build_upkeep(

@@ -50,6 +50,7 @@ async def status_of(app: "GatewayApp") -> dict[str, Any]:
         "maintenance_today_s": {
             name: round(us / 1e6) for name, us in app.pipeline.maintenance.today_us(now).items() if us
         },
+        "calibration": app.pipeline.calibrations.standing(),
         "time_zone": app.site.time_zone,
         "alarms": [line for line in alarm_lines(app.pipeline) if line["state"] != "normal"],
         "texts": {"owed": len(await app.journal.outbox_due()), "accepted": texts.accepted, "failed": texts.failed},

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-__all__ = ["CALIBRATE_EVERY_US", "DEFAULT_US", "MOST_US", "Upkeep"]
+__all__ = ["CALIBRATE_EVERY_US", "DEFAULT_US", "MOST_US", "Upkeep", "calibration_alarm"]
 
 _MIN_US = 60_000_000
 _DAY_US = 86_400 * 1_000_000
@@ -23,6 +23,11 @@ CALIBRATE_EVERY_US: Mapping[str, int] = {
 Field practice, ours: two buffers every two to four weeks, a level once a month, a thermometer twice a year, a flow
 device in full once a year.
 """
+
+
+def calibration_alarm(channel: str) -> str:
+    """The id of the alarm that a channel's calibration is overdue."""
+    return f"calibration-{channel}"
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,6 +4,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from gateway.alarms.engine import AlarmView
+from gateway.calibration_book import CalibrationBook
 from gateway.judgement import unreadable
 from gateway.maintenance import Maintenance
 from gateway.model import AlarmEvent, Finding, Instant, Reading, Resume, Severity
@@ -30,6 +31,7 @@ class Watches:
         self.totals = totals_of(site, flows)
         plan = site.sampler
         self.maintenance = Maintenance(site, start)
+        self.calibrations = CalibrationBook(site, start)
         self.switched = _outputs(site, start)
         self.composite = self.grab = None
         if plan.composite is not None:
@@ -38,7 +40,13 @@ class Watches:
             self.grab = GrabWatch(plan.grab, site.outputs[plan.grab.output], frozenset(site.channels), start)
         self.contacts = _contacts(site, self.composite, start)
         samplers = [watch for watch in (self.composite, self.grab) if watch is not None]
-        self._all: list[Watch] = [self.maintenance, *self.contacts.values(), *samplers, *self.switched.values()]
+        self._all: list[Watch] = [
+            self.maintenance,
+            self.calibrations,
+            *self.contacts.values(),
+            *samplers,
+            *self.switched.values(),
+        ]
         self._all += self.totals.values()
         self.by_channel: dict[str, tuple[Watch, ...]] = {
             name: tuple(watch for watch in self._all if name in watch.channels) for name in site.channels

@@ -9,14 +9,17 @@ from math import inf, isfinite
 from gateway.model import Fault, Instant, Mode, Quality, Reading, Sample
 from gateway.site import Channel, Span
 
-__all__ = ["AFTER_MAINTENANCE", "BETWEEN", "COUNTING_TESTS", "DISAGREE", "QualityControl"]
+__all__ = ["AFTER_MAINTENANCE", "BETWEEN", "CALIBRATION_OVERDUE", "COUNTING_TESTS", "DISAGREE", "QualityControl"]
 
 BETWEEN = "between"
 """The word of a reading taken between two scheduled polls: it can end a run, and never helps to prove one."""
 
-COUNTING_TESTS = frozenset({BETWEEN, "spike", "rate", "flat_line", "below_range", "depth_only"})
+COUNTING_TESTS = frozenset({BETWEEN, "calibration_overdue", "spike", "rate", "flat_line", "below_range", "depth_only"})
 """SUSPECT from these still counts for limit and slug rules (docs/judging.md 2.1; below the rated head a flow is small,
 whatever its error; a flow from depth alone is marked, not doubted)."""
+
+CALIBRATION_OVERDUE = "calibration_overdue"
+"""Stands beside a reading whose channel should have been calibrated by now, and changes no quality."""
 
 AFTER_MAINTENANCE = "after_maintenance"
 """The test of a reading taken shortly after the channel was worked on: doubtful, whatever else is said of it."""

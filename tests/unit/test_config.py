@@ -108,7 +108,7 @@ def test_every_alarm_has_its_policy(name: str) -> None:
     site = _example(name)
     assert set(site.alarms) == {r.alarm for r in site.rules} | {"maintenance"} | {
         f"{kind}-{c}" for c in site.channels for kind in ("sensor", "maintenance")
-    }
+    } | {f"calibration-{c}" for c in site.upkeep.calibrate_every_us}
     assert all(alarm == policy.alarm for alarm, policy in site.alarms.items())
     assert {site.alarms[f"sensor-{c}"].severity for c in site.channels} == {Severity.WARNING}
     assert {site.alarms[r.alarm].severity for r in site.rules if not r.advisory} == {Severity.HIGH}
