@@ -236,6 +236,8 @@ def test_coils_and_inputs_are_points_like_others() -> None:
     ]
     assert len(plan(points.values(), replace(profile.limits, max_gap=0))) == 4
     assert len(plan(points.values(), replace(profile.limits, max_bits=16))) == 4
+    even = replace(profile.limits, even_start=True, align=8)  # of registers
+    assert [(r.function, r.start, r.count) for r in plan(points.values(), even)] == [(1, 3, 1), (2, 3, 17), (4, 0, 8)]
     assert read_point(points["door"], {(2, 3): 1}).value == 1.0
     assert read_point(points["float"], {(2, 19): 0}).value == 0.0
     assert [read_point(points["horn"], {(1, 3): state}).value for state in (0, 1)] == [1.0, 0.0]
