@@ -13,6 +13,7 @@ from gateway.isotime import iso_utc
 from gateway.maintenance_actions import stay_line
 from gateway.model import Reading
 from gateway.quality_letter import quality_letter
+from gateway.status_buses import bus_lines
 
 if TYPE_CHECKING:
     from gateway.app import GatewayApp
@@ -118,5 +119,6 @@ def _lines(status: dict[str, Any]) -> list[str]:
     for name, sink in status["sinks"].items():
         oldest = f", oldest {sink['oldest_unsent']}" if sink["oldest_unsent"] else ""
         lines.append(f"sink {name}: {sink['acknowledged']} acknowledged, {sink['unsent']} unsent{oldest}")
+    lines += bus_lines(status["buses"])
     lines += [f"FAULT {name}: {why}" for name, why in status["faults"].items()]
     return lines
