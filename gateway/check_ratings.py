@@ -6,7 +6,7 @@ from typing import Any, TextIO
 
 from gateway.check_words import print_table
 from gateway.primary import Primary
-from gateway.signals.flow import FlowState, Rating
+from gateway.signals.flow import Rating
 from gateway.signals.ratings import rating
 from gateway.site import Channel, Site
 from gateway.site_advice import threshold_of
@@ -66,8 +66,15 @@ class _Sheet:
         for what, value, unit in asked:
             if value is None:
                 continue
-            head_ft = self.rating.head_ft(conversion(unit, "gpm")(value))
+            gpm = conversion(unit, "gpm")(value)
+            head_ft = self.rating.head_ft(gpm) if gpm <= self.most_gpm else None
             yield f"{what} {value:.4g} {unit}", None if head_ft is None else self.row(head_ft)
+
+    @property
+    def most_gpm(self) -> float:
+        """The most that is believed."""
+        crown = self.level.crown
+        return self.rating.most_gpm(None if crown is None else conversion(self.level.unit, "ft")(crown))
 
 
 def _of(sheet: _Sheet, site: Site) -> Iterator[Any]:
@@ -130,11 +137,8 @@ def _cells(sheet: _Sheet, row: _Row) -> tuple[str, ...]:
 
 def _where(sheet: _Sheet, row: _Row | None) -> str:
     if row is None:
-        return "beyond what this device can show"
-    weak = (
-        "" if sheet.rating.flow_gpm(row.head_ft - sheet.rating.head_offset_ft).state is FlowState.OK else ", in doubt"
-    )
-    return f"at {sheet.level.name} {row.level:.4g} {sheet.level.unit}, +- {_percent(row.uncertainty)}{weak}"
+        return "beyond what is believed of this device"
+    return f"at {sheet.level.name} {row.level:.4g} {sheet.level.unit}, +- {_percent(row.uncertainty)}"
 
 
 def _percent(share: float) -> str:

@@ -128,7 +128,8 @@ def _bus(talk: _Dialogue, n: int) -> None:
     talk.found[name] = found
     if not serial:
         bus = bus_of(where, Setting(9600, "N", 1))
-        talk.buses.append(BusDraft(name, "modbus-tcp", host=bus.host, tcp_port=bus.tcp_port))
+        kinds = [answer.kind for answer in found] or ["modbus-tcp"]
+        talk.buses.append(BusDraft(name, kinds[0], host=bus.host, tcp_port=bus.tcp_port))
         return
     setting = found[0].setting if found else Setting(9600, "N", 1)
     stop_bits = 1 if found and found[0].stop_bits_either else setting.stop_bits
@@ -159,7 +160,7 @@ def _device(talk: _Dialogue, n: int) -> None:
         asked = f"Which of them ({', '.join(variants)})"
         overrides["variant"] = ask.ask(f"{key}.variant", asked, choice(*variants), wanted)
     profile = profiles.load(profile_name, overrides | {"confirmed": True})
-    ask.say(f"  {profile.model}")
+    ask.say(f"  {profile.model}; {_as_delivered(profile)}")
     for open_fact in profile.confirm:
         ask.say(f"  to be confirmed on the device: {open_fact}")
     confirmed = bool(profile.confirm) and ask.ask(f"{key}.confirmed", "Was that settled on the device", yes_or_no, "no")
@@ -175,6 +176,17 @@ def _device(talk: _Dialogue, n: int) -> None:
         DeviceDraft(name, bus_name, unit, profile_name, profile.model, variant, confirmed, transport)
     )  # fmt: skip
     _channels(talk, n, name, profile, talk.bench.live(_bus_record(bus), unit, profile))
+
+
+def _as_delivered(profile: Profile) -> str:
+    """The serial settings with which it leaves the works, as far as a document tells."""
+    transport = profile.transport
+    told = [str(value) for value in (transport.baud, transport.parity) if value is not None]
+    if transport.unit is not None:
+        told.append(f"unit {transport.unit}")
+    if not told:
+        return "no document seen gives its serial settings: look in its menu"
+    return f"leaves the works with {' '.join(told)}{'' if transport.verified else ' (to be confirmed)'}"
 
 
 def _as_set(ask: Questions, key: str, bus: BusDraft, profile: Profile) -> tuple[tuple[str, int | str], ...]:

@@ -74,7 +74,7 @@ def _testable(rule: Rule, site: Site, problems: Problems) -> None:
     upward = rule.comparison.startswith(">")
     of_baseline = f" ({rule.factor:g} x baseline)" if rule.factor is not None else ""
     asks = f"{rule.alarm} asks for {rule.comparison} {threshold:g} {rule.unit}{of_baseline}"
-    for key, bound, trusted in _ends(channel, upward=upward):
+    for key, bound, trusted in _ends(channel, site, upward=upward):
         end = rule.to_unit(bound)
         if (threshold >= end) if upward else (threshold <= end):
             why = "no trusted reading can show it" if trusted else "a saturated reading cannot show it"
@@ -82,7 +82,7 @@ def _testable(rule: Rule, site: Site, problems: Problems) -> None:
             return
 
 
-def _ends(channel: Channel, *, upward: bool) -> Iterator[tuple[str, float, bool]]:
+def _ends(channel: Channel, site: Site, *, upward: bool) -> Iterator[tuple[str, float, bool]]:
     """Where a channel's readings end, in its unit: its spans, its full scale, and its primary device's range."""
     for key in ("fail_span", "suspect_span"):
         span = getattr(channel, key)
@@ -94,8 +94,9 @@ def _ends(channel: Channel, *, upward: bool) -> Iterator[tuple[str, float, bool]
     if channel.full_scale is not None:
         yield "full_scale", channel.full_scale, False
     if channel.primary is not None:
-        device = rating(channel.primary)
-        yield "primary", conversion("cfs", channel.unit)(device.flow_cfs(device.h_max_ft)), True
+        level = site.channels[channel.derived_from or ""]
+        crown_ft = None if level.crown is None else conversion(level.unit, "ft")(level.crown)
+        yield "primary", conversion("gpm", channel.unit)(rating(channel.primary).most_gpm(crown_ft)), True
 
 
 def _fully_contracted(channel: Channel, primary: Primary, problems: Problems) -> None:

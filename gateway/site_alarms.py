@@ -53,7 +53,15 @@ def build_alarms(
     units = {rule.alarm: rule.unit for rule in rules}
     for name, channel in channels.items():
         alarm = sensor_alarm(name)
-        policies[alarm] = AlarmPolicy(alarm, Severity.WARNING, on_delay_us=_MINUTE_US, off_delay_us=_MINUTE_US)
+        # A volume since midnight is silent with its counter or flow: that is told once, by the one that speaks first.
+        told_by = (sensor_alarm(channel.derived_from),) if channel.quantity == "volume" and channel.derived_from else ()
+        policies[alarm] = AlarmPolicy(
+            alarm,
+            Severity.WARNING,
+            on_delay_us=2 * _MINUTE_US if told_by else _MINUTE_US,
+            off_delay_us=_MINUTE_US,
+            suppressed_by=told_by,
+        )
         units[alarm] = channel.unit
     policies |= others or {}
     units |= dict.fromkeys(others or (), "state")

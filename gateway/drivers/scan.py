@@ -16,6 +16,7 @@ from gateway.drivers.profile import Profile, Span
 from gateway.drivers.scan_plan import ScanPlan
 from gateway.drivers.target import Setting, bus_of, is_serial
 from gateway.errors import BadReply, BusDown, DeviceFault, DeviceSilent, NoSuchRegister
+from gateway.site import SERIAL_KINDS, TCP_KINDS
 
 __all__ = ["Answer", "Scanner"]
 
@@ -45,6 +46,7 @@ class Answer:
     latency_s: float = 0.0
     stop_bits_either: bool = False
     models: tuple[Likeness, ...] = ()
+    kind: str = ""
 
 
 @dataclass(slots=True)
@@ -77,12 +79,25 @@ class Scanner:
             for unit in self.plan.units
             for _, profile in _patient_questions(unit, setting, serial=serial)
         )
-        return self.plan.longest_s + patience_s + len(self.plan.settings) * _LISTEN_S
+        return len(self.kinds) * (self.plan.longest_s + patience_s + len(self.plan.settings) * _LISTEN_S)
+
+    @property
+    def kinds(self) -> tuple[str, ...]:
+        """The kinds of bus that are tried, each only when nobody answered on the one before."""
+        if self.kind:
+            return (self.kind,)
+        return SERIAL_KINDS[:1] if is_serial(self.plan.where) else TCP_KINDS
 
     async def run(self) -> None:
         """Asks everyone on every setting. BusDown when the port cannot be opened at all."""
+        for kind in self.kinds:
+            await self._run(kind)
+            if self.sound or self.lost:
+                return
+
+    async def _run(self, kind: str) -> None:
         for number, setting in enumerate(self.plan.settings):
-            line = ModbusLine(bus_of(self.plan.where, setting, self.kind))
+            line = ModbusLine(bus_of(self.plan.where, setting, kind))
             try:
                 await _open(line, again=number > 0)
             except BusDown as error:
@@ -97,7 +112,7 @@ class Scanner:
                 await self._listen(line, setting)
                 await self._ask_all(line, setting)
                 line.close()
-                await self._one_stop_bit(setting)
+                await self._one_stop_bit(setting, kind)
             except BusDown as error:
                 self.lost = str(error)
                 return
@@ -148,6 +163,7 @@ class Scanner:
                 await self._note(line, answer)
 
     async def _note(self, line: ModbusLine, answer: Answer) -> None:
+        answer.kind = line.bus.kind
         self.answers.append(answer)
         if answer.how != "answered":
             return
@@ -202,13 +218,13 @@ class Scanner:
                 return Answer(unit, setting, "answered", told, line.latency_s, models=(model,))
         return None
 
-    async def _one_stop_bit(self, setting: Setting) -> None:
+    async def _one_stop_bit(self, setting: Setting, kind: str) -> None:
         """Whether those found with two stop bits answer with one as well."""
         here = [answer for answer in self.sound if answer.setting == setting]
         if not here or not is_serial(self.plan.where) or (setting.parity, setting.stop_bits) != ("N", 2):
             return
         one = replace(setting, stop_bits=1)
-        line = ModbusLine(bus_of(self.plan.where, one, self.kind))
+        line = ModbusLine(bus_of(self.plan.where, one, kind))
         try:
             await _open(line, again=True)
             for answer in here:

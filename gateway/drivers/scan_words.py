@@ -26,7 +26,6 @@ _SERIAL_REASONS = (
 _TCP_REASONS = (
     "the unit address: --all asks 1 to 247; a converter passes it on to its serial line",
     "the converter's own serial side: its speed, parity and wires are set in its web page",
-    "raw RTU through the socket (a transparent serial server): set the converter to Modbus TCP",
     "how many connections it takes: some take one; stop the other client",
     "a slow line behind it: --timeout 2",
 )
@@ -70,7 +69,8 @@ def _announced(plan: ScanPlan, longest_s: float) -> Iterator[str]:
         yield f"{len(plan.settings)} settings ({names}) x {units}; an absent one costs {waits}{more} ms."
         yield "8N2 finds instruments with one stop bit too."
     else:
-        yield f"{units}; an absent one costs {plan.timeout_s(plan.settings[0]) * 1e3:.0f} ms."
+        wait_ms = plan.timeout_s(plan.settings[0]) * 1e3
+        yield f"{units}; an absent one costs {wait_ms:.0f} ms. Modbus TCP first, then bare serial frames through TCP."
     yield f"At most {longest_s:.0f} s if nobody answers. Ctrl-C ends it, with what was found by then."
 
 
@@ -110,7 +110,7 @@ def _told(scanner: Scanner, *, interrupted: bool) -> Iterator[str]:
 
 def _found(answer: Answer, *, serial: bool, any_unit: bool) -> Iterator[str]:
     either = " (or with one stop bit)" if answer.stop_bits_either else ""
-    at = f" at {answer.setting}{either}" if serial else ""
+    at = f" at {answer.setting}{either}" if serial else f" ({answer.kind})"
     yield f"unit {answer.unit:>3}{at}: {answer.told}, after {answer.latency_s * 1e3:.0f} ms"
     for model in answer.models:
         weight = "may be" if model.weak else "looks like"
@@ -151,6 +151,7 @@ def _unit_data(answer: Answer, *, serial: bool) -> dict[str, Any]:
     return {
         "unit": answer.unit,
         "how": answer.how,
+        "kind": answer.kind,
         "told": answer.told,
         "latency_s": round(answer.latency_s, 4),
         "models": [

@@ -6,7 +6,7 @@ of its own; which of the two is wrong, nobody knows.
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from datetime import tzinfo
+from datetime import date, tzinfo
 from typing import Any
 from zoneinfo import ZoneInfo
 
@@ -100,9 +100,10 @@ class Totals(Watch):
         self._tell(reading, increment, said)
         if increment.meaning is Meaning.REFUSED:
             return
-        long_ago = increment.meaning is not Meaning.FIRST and at.mono_us - seen_us > self._hold_us
-        self._enter(at, before, said, whole=not long_ago)
-        self._counted += increment.volume
+        day = local_date(at.utc_us, self._zone)
+        if day.isoformat() != self._day:
+            self._enter(day, reading, increment, seen_us, said)
+        self._counted = before + increment.volume
         if not increment.whole:
             self._whole = False
             self._hour = None
@@ -122,16 +123,27 @@ class Totals(Watch):
             said.notes.append(Note("totalizer", reading.at, body))
         self._refused = refused
 
-    def _enter(self, at: Instant, counted: int, said: Said, *, whole: bool) -> None:
-        """The local day of this moment; what ran in a gap over midnight lies on nobody knows which side of it."""
-        day = local_date(at.utc_us, self._zone).isoformat()
-        if day == self._day:
-            return
-        if self._midnight is not None:
-            said.notes.append(self._closed(at, counted, whole=self._whole and whole))
-        self._whole = whole and self._midnight is not None
-        self._day = day
-        self._midnight = self._mark(at, counted)
+    def _enter(self, day: date, reading: Reading, increment: Increment, seen_us: int, said: Said) -> None:
+        """Close the day before, and begin this one.
+
+        What ran since the reading before midnight is shared out by time within a hold. Over a longer gap nobody knows
+        on which side it ran: it is counted in neither day, and both are at least what they say.
+        """
+        at, before = reading.at, self._counted
+        span_us = at.mono_us - seen_us
+        known = increment.meaning is Meaning.FIRST or span_us <= self._hold_us
+        late_us = min(max(0, at.utc_us - midnight_us(day, self._zone)), span_us)
+        late = increment.volume * late_us // span_us if known and span_us > 0 else 0
+        begun = self._midnight is not None
+        if begun:
+            closed = before + increment.volume - late if known else before
+            said.notes.append(self._closed(at, closed, whole=self._whole and known))
+            if not known:
+                body = {"channel": self.channel, "meaning": "over midnight", "volume": increment.volume / SCALE}
+                said.notes.append(Note("totalizer", at, {**body, "unit": self.unit, "whole": False}))
+        self._whole = begun and known
+        self._day = day.isoformat()
+        self._midnight = self._mark(at, before + increment.volume - late)
 
     def _closed(self, at: Instant, counted: int, *, whole: bool) -> Note:
         volume = (counted - self._midnight.counted) / SCALE if self._midnight is not None else 0.0
@@ -200,15 +212,14 @@ class Totals(Watch):
         stored = state.get(self.key)
         if stored is None:
             return
+        mark = None if stored["midnight"] is None else _Mark(*stored["midnight"])
+        counted, day, whole, parted = stored["counted"], stored["day"], stored["whole"], stored["parted"]
         self._totalizer.restore(stored["totalizer"], resume)
-        self._counted, self._day = stored["counted"], stored["day"]
-        self._parted = stored["parted"]
-        self._hour = None
-        if stored["midnight"] is None:
+        self._counted, self._day, self._parted, self._hour = counted, day, parted, None
+        if mark is None:
             return
-        mark = _Mark(*stored["midnight"])
         placed_us = resume.mono(mark.at_us)
-        self._whole = stored["whole"] and placed_us is not None
+        self._whole = whole and placed_us is not None
         self._midnight = replace(mark, at_us=resume.now.mono_us if placed_us is None else placed_us)
 
 

@@ -112,6 +112,17 @@ class Rating:
             low, high = (middle, high) if self.flow_cfs(middle) < wanted else (low, middle)
         return high
 
+    def most_gpm(self, crown_level_ft: float | None = None) -> float:
+        """The most that is believed, in gpm: at the greatest head, below the crown of the pipe, and up to `q_max_gpm`.
+
+        `crown_level_ft` is the level reading at which the pipe is full.
+        """
+        head_ft = self.h_max_ft
+        if crown_level_ft is not None:
+            head_ft = min(head_ft, crown_level_ft + self.head_offset_ft)
+        most = self.flow_cfs(head_ft) * GPM_PER_CFS
+        return most if self.q_max_gpm is None else min(most, self.q_max_gpm)
+
     def sensitivity(self, head_ft: float) -> float:
         """n in dQ/Q = n dh/h at a head: by how many per cent the flow is off for 1 % of head. Zero without flow."""
         at = self.flow_cfs(head_ft)

@@ -91,7 +91,7 @@ class Totalizer:
             self._go_on(count, mono_us)
             return Increment(step, Meaning.STRAYED if strayed else Meaning.COUNTED)
         if -self._jitter <= step < 0:
-            self._suspect = None
+            self._go_on(self._base, mono_us)
             return Increment(0, Meaning.STRAYED if strayed else Meaning.JITTER)
         if self._modulus is not None and step < 0 and step + self._modulus <= most:
             self._go_on(count, mono_us)

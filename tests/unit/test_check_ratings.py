@@ -86,7 +86,22 @@ def test_what_the_pipe_and_the_limit_need_is_shown_on_the_rating(tmp_path: Path)
 def test_a_limit_that_the_device_cannot_show_is_said(tmp_path: Path) -> None:
     """A 1-inch flume ends at 85 gpm: the slug's 125 gpm lie beyond it."""
     lines = shown(site_file(tmp_path, 'kind = "parshall", throat = "1 in"'))
-    assert "lv-slug-flow > 125 gpm: beyond what this device can show" in lines
+    assert "lv-slug-flow > 125 gpm: beyond what is believed of this device" in lines
+
+
+@pytest.mark.parametrize(
+    ("primary", "level", "most_gpm"),
+    [(FLUME, 'crown = "3.3 in"', 120.2), (f'{FLUME}, q_max = "100 gpm"', "", 100.0)],
+)
+def test_a_limit_above_the_crown_or_the_most_can_never_be_proven(
+    tmp_path: Path, primary: str, level: str, most_gpm: float
+) -> None:
+    """A pipe that is full at 3.3 in, 120.2 gpm by 2.06 x 0.275^1.58 cfs, or a device for 100: `check` warns of a rule
+    that waits for 125 gpm, which are never believed."""
+    path = site_file(tmp_path, primary, level)
+    assert "lv-slug-flow > 125 gpm: beyond what is believed of this device" in shown(path)
+    (warning,) = [w.text for w in read(path).warnings if "no trusted reading can show it" in w.text]
+    assert float(warning.split()[2]) == pytest.approx(most_gpm, abs=0.1)
 
 
 @pytest.mark.parametrize(

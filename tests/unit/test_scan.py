@@ -183,6 +183,20 @@ async def test_a_tcp_server_is_scanned_without_settings() -> None:
 
 
 @in_loop
+async def test_serial_frames_through_a_socket_are_found_too() -> None:
+    """Behind a converter that passes serial frames through, nobody answers Modbus TCP: the other kind is tried."""
+    server = TcpServer([Mag6000(2)], rtu_framing=True)
+    await server.start()
+    try:
+        scanner = scanner_of(f"{server.host}:{server.port}", (2,), reaction_s=0.2)
+        await scanner.run()
+    finally:
+        await server.stop()
+    assert [(answer.unit, answer.kind) for answer in scanner.sound] == [(2, "modbus-rtu-over-tcp")]
+    assert scanner.sound[0].models[0].profile == "siemens-mag6000"
+
+
+@in_loop
 async def test_a_tcp_device_that_ignores_the_unit_is_one_device() -> None:
     """A server that answers to every unit address is told as such, and not as 247 instruments."""
 

@@ -147,12 +147,25 @@ def test_silence_is_counted_by_the_counter_and_not_by_the_flow(tmp_path: Path) -
 
 
 def test_a_gap_over_midnight_leaves_both_days_open(tmp_path: Path) -> None:
-    """What ran between 23:50 and 00:10 lies on nobody knows which side of midnight."""
+    """What ran between 23:49:30 and 00:10, 1,025 gal, lies on nobody knows which side of midnight: in neither day."""
     manhole = Manhole(tmp_path, start_s=-25 * HOUR)
     manhole.run(range(-25 * HOUR, -600, 30), steady(50.0), counting(50.0, 99_000.0))
     manhole.run(range(600, HOUR, 30), steady(50.0), counting(50.0, 99_000.0))
-    assert [note.body["whole"] for note in manhole.notes("totalizer_day")] == [False, False]
+    days = [note.body for note in manhole.notes("totalizer_day")]
+    assert [body["whole"] for body in days] == [False, False]
+    assert days[1]["volume"] == pytest.approx(50 * (24 * 60 - 10.5) / GAL_PER_M3, rel=1e-6)
+    (over,) = manhole.notes("totalizer")
+    assert (over.body["meaning"], over.body["whole"]) == ("over midnight", False)
+    assert over.body["volume"] == pytest.approx(50 * 20.5 / GAL_PER_M3, rel=1e-6)
     assert manhole.last("today").tests == ("incomplete",)
+    assert manhole.last("today").value == pytest.approx(50 * (59.5 - 10), rel=1e-6)
+
+
+def test_a_poll_over_midnight_is_shared_out_by_time(tmp_path: Path) -> None:
+    """Read at 23:59:50 and 00:00:20: of the 25 gal between, two thirds belong to the new day."""
+    manhole = Manhole(tmp_path, start_s=-HOUR)
+    manhole.run(range(-HOUR + 10, 60, 30), steady(50.0), counting(50.0, 99_000.0))
+    assert manhole.last("today").value == pytest.approx(50 * 40 / 60, rel=1e-4)  # read last at 00:00:40
 
 
 def test_a_reset_is_said_and_leaves_the_day_open(tmp_path: Path) -> None:
@@ -237,6 +250,43 @@ def test_the_count_goes_on_after_a_restart(tmp_path: Path) -> None:
     again.run(range(2 * HOUR + 300, 3 * HOUR + 1, 30), steady(60.0), counting(60.0))
     assert again.last("today").value == pytest.approx(10_800, rel=1e-3)
     assert again.notes("totalizer") == []
+
+
+def test_readings_since_the_snapshot_are_heard_again(tmp_path: Path) -> None:
+    """The long memory is kept once an hour: what was read since comes from the record, and nothing is counted twice."""
+    manhole = Manhole(tmp_path, start_s=-HOUR)
+    manhole.run(range(-HOUR, HOUR, 30), steady(60.0), counting(60.0))
+    state = manhole.pipeline.snapshot()
+    before = len(manhole.outcomes)
+    manhole.run(range(HOUR, 2 * HOUR, 30), steady(60.0), counting(60.0))
+    again = Manhole(tmp_path, start_s=2 * HOUR)
+    again.pipeline.restore(state, Resume(moment(2 * HOUR), 0))
+    for outcome in manhole.outcomes[before:]:
+        for reading in outcome.readings:
+            again.pipeline.refeed(reading)
+    for one in (manhole, again):
+        one.run(range(2 * HOUR, 3 * HOUR + 1, 30), steady(60.0), counting(60.0))
+    assert again.last("today") == manhole.last("today")
+    assert again.last("by_flow") == manhole.last("by_flow")
+    assert again.last("today").value == pytest.approx(10_800, rel=1e-3)
+
+
+def test_a_state_that_cannot_be_read_starts_afresh_and_is_written_down(tmp_path: Path) -> None:
+    """A damaged memory of the counter is no reason not to count on, and one to say so."""
+    manhole = Manhole(tmp_path)
+    outcome = manhole.pipeline.restore({"totalizer:total": {"totalizer": [1]}}, Resume(moment(0), 0))
+    assert [note.kind for note in outcome.notes] == ["state_unreadable"]
+    manhole.run(range(30, 600, 30), steady(60.0), counting(60.0))
+    assert manhole.last("today").value == pytest.approx(60 * 540 / 60, rel=1e-6)
+
+
+def test_a_silent_counter_is_told_once(tmp_path: Path) -> None:
+    """The volume since midnight falls silent with its counter: one text for both."""
+    manhole = Manhole(tmp_path)
+    manhole.run(range(0, 600, 30), steady(60.0), counting(60.0))
+    manhole.run(range(600, 1500, 30), steady(60.0), lambda _: None)
+    told = [e for o in manhole.outcomes for e in o.alarm_events if e.annunciate]
+    assert [e.alarm for e in told] == ["sensor-total"]
 
 
 def test_the_mistakes_of_a_counter_are_said_at_once(tmp_path: Path) -> None:
