@@ -166,6 +166,8 @@ def test_a_poll_over_midnight_is_shared_out_by_time(tmp_path: Path) -> None:
     manhole = Manhole(tmp_path, start_s=-HOUR)
     manhole.run(range(-HOUR + 10, 60, 30), steady(50.0), counting(50.0, 99_000.0))
     assert manhole.last("today").value == pytest.approx(50 * 40 / 60, rel=1e-4)  # read last at 00:00:40
+    (day,) = manhole.notes("totalizer_day")
+    assert day.body["volume"] == pytest.approx(50 * 3590 / 60 / GAL_PER_M3, rel=1e-6)  # read first at 23:00:10
 
 
 def test_a_reset_is_said_and_leaves_the_day_open(tmp_path: Path) -> None:
