@@ -6,7 +6,8 @@ The wire is exact, but for holes a device refuses; how long an instrument thinks
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from gateway.drivers.plan import plan
+from gateway.drivers.frames import BIT_READS
+from gateway.drivers.plan import Read, plan
 from gateway.drivers.profile import Point, Profile
 from gateway.drivers.quiet import character_gap_s
 from gateway.site import Bus, Channel, Device, Site
@@ -50,7 +51,7 @@ def _line(site: Site, bus: Bus, profiles: Mapping[str, Profile]) -> LineShare:
         except ValueError:
             continue  # one value is more than the device gives at once: told elsewhere
         requests = len(reads)
-        wire_s = sum((_REQUEST + _ANSWER_FRAME + 2 * read.count) * character_s + 2 * gap_s for read in reads)
+        wire_s = sum((_REQUEST + _ANSWER_FRAME + _data_bytes(read)) * character_s + 2 * gap_s for read in reads)
         if profile.quirks.trigger is not None:
             requests += 1
             wire_s += _WRITE * character_s + 2 * gap_s
@@ -59,6 +60,10 @@ def _line(site: Site, bus: Bus, profiles: Mapping[str, Profile]) -> LineShare:
         share += (wire_s + requests * THINKS_S) / period_s
         per_min += 60 * requests / period_s
     return LineShare(bus.name, share, per_min, wire_share)
+
+
+def _data_bytes(read: Read) -> int:
+    return -(-read.count // 8) if read.function in BIT_READS else 2 * read.count
 
 
 def _polls(site: Site, bus: Bus, profiles: Mapping[str, Profile]) -> Sequence[tuple[Device, int, Sequence[Point]]]:

@@ -125,6 +125,8 @@ def _answers_of(path: Path) -> Path:
 
 
 def _not_there(path: Path, *, force: bool) -> None:
+    if not path.absolute().parent.is_dir():
+        raise InputError(f"{path.parent}: no such folder")
     if path.exists() and not force:
         raise InputError(f"{path} is there already; --force writes over it")
 
@@ -139,7 +141,7 @@ def _bench(ask: Questions, err: TextIO, *, offline: bool) -> Bench:
         def progress(text: str) -> None:
             err.write(f"\r  {text:<58}" if err.isatty() else "")
 
-        scanner = Scanner(ScanPlan.of(where), progress)
+        scanner = Scanner(ScanPlan.of(where), progress, one_setting=True)
         ask.say(f"  at most {scanner.longest_s:.0f} s; Ctrl-C ends the scan alone")
         try:
             asyncio.run(until_interrupted(scanner.run()))

@@ -36,7 +36,7 @@ _DEFAULT_POLL = "15 s"
 _GUESSES = {
     "pH": "pH", "temperature": "temperature", "flow": "flow", "conductivity": "conductivity", "length": "level",
     "pressure": "level", "turbidity": "turbidity", "concentration": "tss", "potential": "orp", "volume": "volume",
-    "current": "level",
+    "current": "level", "contact": "contact",
 }  # fmt: skip
 _PRESSURES = frozenset(quantity_units("pressure"))
 
@@ -230,8 +230,11 @@ def _channel(talk: _Dialogue, device: str, point: Point, live: LiveValue | None)
     guess = _GUESSES.get(_dimension(sent))
     kind = ask.ask(f"{key}.quantity", f"{device}.{point.name}: what does it measure", quantity, guess)
     units = quantity_units(kind)
-    wanted = sent if sent in units else units[0]
-    unit = ask.ask(f"{key}.unit", f"In which unit ({', '.join(units)})", unit_of(kind), wanted)
+    # A flow is sent in what its maker likes, and spoken of in what the ordinances do.
+    wanted = sent if sent in units and kind != "flow" else units[0]
+    unit = units[0]
+    if len(units) > 1:
+        unit = ask.ask(f"{key}.unit", f"In which unit ({', '.join(units)})", unit_of(kind), wanted)
     taken = {channel.name for channel in talk.channels}
     name = ask.ask(f"{key}.name", "A name for the channel", identifier, _free(kind.lower(), taken))
     source_unit = ""
@@ -292,6 +295,6 @@ def _dimension(unit: str) -> str:
     groups = {
         "pH": "pH", "flow": "flow", "level": "length", "pressure": "pressure", "temperature": "temperature",
         "conductivity": "conductivity", "tss": "concentration", "turbidity": "turbidity", "orp": "potential",
-        "current": "current", "volume": "volume",
+        "current": "current", "volume": "volume", "contact": "contact",
     }  # fmt: skip
     return next((group for name, group in groups.items() if unit in quantity_units(name)), "")

@@ -74,9 +74,13 @@ def _held(read: Read, registers: tuple[int, ...]) -> dict[tuple[int, int], int]:
 
 def _value(point: Point, words: dict[tuple[int, int], int], failure: DriverError | None) -> LiveValue:
     if any(key not in words for register in point.needed(words) for key in register.keys):
-        return LiveValue(point.name, point.unit, None, Quality.MISSING, str(failure or "not read"))
+        refused = isinstance(failure, NoSuchRegister)
+        why = "the device has no such register" if refused else str(failure or "not read")
+        return LiveValue(point.name, point.unit, None, Quality.MISSING, why)
     unit = point.unit or (_reported(point.unit_register, words) if point.unit_register is not None else "")
     decoded = read_point(point, words, unit)
+    if decoded.value is not None and not math.isfinite(decoded.value):
+        return LiveValue(point.name, unit, None, Quality.FAIL, "not a number")
     return LiveValue(point.name, unit, decoded.value, decoded.quality, decoded.note)
 
 

@@ -99,7 +99,7 @@ def candidates(
 
     `refusals` says, by function, why registers are not in `words`. Without `types` these are the float's readings, and
     of the whole numbers, with up to four decimals, those that agree with the display, or are plausible where there is
-    none. `band` is where the quantity can lie.
+    none; with neither display nor band the whole numbers as they stand. `band` is where the quantity can lie.
     """
     places = [(same, address + base, base) for same in _alike(words, functions) for base in places_of(address)]
     found = [
@@ -117,7 +117,9 @@ def candidates(
             for candidate in _readings(words, refusals, same, at, base, type_name, display, band)
         )
         # A zero is a zero in any type: of it the float's readings say all there is to say.
-        found += [c for c in whole if c.verdict <= worst and c.value and (display is not None or band is not None)]
+        # With nothing to compare with, decimals are anybody's guess.
+        blind = display is None and band is None
+        found += [c for c in whole if c.verdict <= worst and c.value and (c.scale == 1.0 or not blind)]
     return tuple(found)
 
 

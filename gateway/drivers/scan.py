@@ -51,11 +51,15 @@ class Answer:
 
 @dataclass(slots=True)
 class Scanner:
-    """One scan; what it has found stands in its fields at any moment, also after it was cancelled."""
+    """One scan; what it has found stands in its fields at any moment, also after it was cancelled.
+
+    With `one_setting` it ends with the first setting at which somebody answered: all units of a line must share it.
+    """
 
     plan: ScanPlan
     progress: Callable[[str], None]
     kind: str = ""
+    one_setting: bool = False
     answers: list[Answer] = field(default_factory=list)
     asked: int = 0
     talks_unasked: list[Setting] = field(default_factory=list)
@@ -119,7 +123,7 @@ class Scanner:
             finally:
                 self.echo = self.echo or line.counts.echoes > 0
                 line.close()
-            if self.any_unit:
+            if self.any_unit or (self.one_setting and self.sound):
                 return
 
     async def _listen(self, line: ModbusLine, setting: Setting) -> None:

@@ -116,6 +116,15 @@ def test_what_merely_moved_is_near_and_what_is_far_is_not() -> None:
     assert [c.verdict for c in other] == [Verdict.PLAUSIBLE]
 
 
+def test_with_nothing_to_compare_with_whole_numbers_stand_as_they_are() -> None:
+    """Without display and quantity nobody can tell decimals: the float's eight, and the whole numbers unscaled."""
+    words = {(3, 9): 0x0000, (3, 10): 0x02BC, (3, 11): 0x0001}
+    found = candidates(words, {}, functions=(3,), address=10)
+    assert len([c for c in found if c.type == "f32"]) == 8
+    assert {c.scale for c in found} == {1.0}
+    assert (0, "u16", 700.0) in [(c.base, c.type, c.value) for c in found]
+
+
 def test_an_absurd_map_leaves_nobody() -> None:
     """Four readings that are all outside a pH leave no survivor, and nothing is proposed."""
     assert survivors(read_of(f32_words(1e9), 10, 10, types=("f32",))) == ()

@@ -52,6 +52,20 @@ async def test_a_unit_is_found_at_its_own_speed_and_nowhere_else() -> None:
 
 
 @in_loop
+async def test_a_scan_for_one_setting_ends_where_somebody_answers() -> None:
+    """Units of one line share one setting: setup's scan goes no further than the first that is answered."""
+    line = SetLine({7: refusing, 8: refusing})
+    plan = ScanPlan.of(line.path, settings=(N9600, N19200), units=(7, 8, 9), reaction_s=0.05)
+    scanner = Scanner(plan, lambda _text: None, one_setting=True)
+    try:
+        await scanner.run()
+    finally:
+        line.close()
+    assert [(answer.unit, answer.setting) for answer in scanner.sound] == [(7, N9600), (8, N9600)]
+    assert scanner.asked == 3 + 2  # three units, and the two that answered once more with one stop bit
+
+
+@in_loop
 async def test_two_stop_bits_find_a_unit_and_one_is_tried_after() -> None:
     """Whether a unit found with two stop bits answers with one as well is asked, and told as found."""
     strict = await scanned(SetLine({1: refusing}, stop_bits=2), (1,), N9600)

@@ -1,6 +1,10 @@
 """`setup`: a first site file that has passed `check`, from a terminal, a pipe or a file; nothing answered is lost."""
 
 import io
+import os
+import signal
+import subprocess
+import sys
 import tomllib
 from collections.abc import Mapping
 from pathlib import Path
@@ -16,6 +20,7 @@ from gateway.setup import read_answers, run_setup
 from gateway.setup_checks import measured, packs, profile_named, profiles_like, time_zone
 from gateway.setup_file import BaselineDraft, BusDraft, ChannelDraft, ContactDraft, DeviceDraft, SiteDraft, site_text
 from gateway.setup_questions import Questions, yes_or_no
+from tests.conftest import ROOT
 from tests.support.set_line import holding, served
 
 SITE: Mapping[str, Any] = {
@@ -126,6 +131,30 @@ def test_ctrl_c_keeps_every_answer_and_goes_on_from_there(tmp_path: Path) -> Non
     assert not kept.exists()
 
 
+def test_an_interrupt_while_it_waits_for_an_answer_keeps_the_others(tmp_path: Path) -> None:
+    """The command itself, waiting at a question: SIGINT ends it with 130, and what was typed is in the file."""
+    command = [sys.executable, "-m", "gateway", "setup", "site.toml", "--offline"]
+    process = subprocess.Popen(
+        command,
+        cwd=tmp_path,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        env=os.environ | {"PYTHONPATH": str(ROOT)},
+    )
+    assert process.stdin is not None
+    assert process.stderr is not None
+    process.stdin.write(b"mh3\nManhole 3\n")
+    process.stdin.flush()
+    told = b""
+    while b"Who discharges there" not in told:
+        told += process.stderr.read1(4096)
+    process.send_signal(signal.SIGINT)
+    process.communicate(timeout=60)
+    assert process.returncode == 130
+    assert read_answers(tmp_path / "site.toml.answers")["site"] == {"id": "mh3", "name": "Manhole 3"}
+
+
 def test_what_check_refuses_is_not_written(tmp_path: Path) -> None:
     """A span the wrong way round: 78, every mistake told, the draft and the answers kept, and no site file."""
     wrong = answered(channel={"ph": {"pH": {"suspect_low": "9 pH", "suspect_high": "6 pH"}}})
@@ -144,6 +173,8 @@ def test_a_file_that_is_there_is_not_written_over(tmp_path: Path) -> None:
     path.write_text("precious = true\n", encoding="utf-8")
     with pytest.raises(InputError, match="--force"):
         setup(tmp_path, answered())
+    with pytest.raises(InputError, match="no such folder"):
+        setup(tmp_path / "nowhere", answered())
     assert path.read_text(encoding="utf-8") == "precious = true\n"
     assert setup(tmp_path, answered(), force=True)[0] == 0
     assert config.read(path).site is not None
