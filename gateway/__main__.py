@@ -14,7 +14,18 @@ from collections.abc import Sequence
 from importlib import import_module
 
 from gateway import __version__
-from gateway.command_line import alarms, baselines, bench, calibrate, commission, lab, maintenance, running, site
+from gateway.command_line import (
+    alarms,
+    baselines,
+    bench,
+    calibrate,
+    commission,
+    lab,
+    maintenance,
+    outputs,
+    running,
+    site,
+)
 from gateway.errors import ConfigError, GatewayError, InputError
 
 __all__ = ["main"]
@@ -58,7 +69,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--version", action="version", version=f"manhole-gateway {__version__}")
     parser.add_argument("-v", "--verbose", action="store_true", help="diagnostics in full, on stderr")
     commands = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
-    for subject in (running, bench, site, commission, alarms, lab, baselines, maintenance, calibrate):
+    for subject in (running, bench, site, commission, alarms, lab, baselines, maintenance, calibrate, outputs):
         subject.add(commands)
     return parser
 

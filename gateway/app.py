@@ -20,10 +20,12 @@ from gateway.clock import Clock
 from gateway.commands import Command, execute
 from gateway.control import serve, socket_path
 from gateway.drivers.bus import PollBus
+from gateway.drivers.outputs import OutputLines
 from gateway.errors import ConfigError, NotOurs, Problem, StoreError
 from gateway.judgement import unreadable
 from gateway.long_memory import LongMemory
-from gateway.model import Instant, Message, Note, Outcome, Reading, Resume, Sample
+from gateway.model import Instant, Message, Note, Order, Outcome, Reading, Resume, Sample
+from gateway.outputs.wired import Carried
 from gateway.pipeline import Pipeline
 from gateway.sinks.delivery import Delivery
 from gateway.site import Site
@@ -70,6 +72,10 @@ class GatewayApp:
         self.conversation = Conversation(site, self.pipeline.engine)
         self.inbox = Inbox(self, self.conversation, notifiers, self._by_text)
         self.buses = [self._bus(name) for name in site.buses]
+        self.outputs = OutputLines(
+            site, self.buses, clock, self._carried, self._noted, lambda: self.pipeline.watches.latched
+        )
+        self._orders: list[Order] = []  # given, and not on record yet
         self._acquisition: list[asyncio.Task[None]] = []
         self._observers: list[Callable[[Outcome], None]] = []
         self._urgent = asyncio.Event()
@@ -95,6 +101,8 @@ class GatewayApp:
                 self._acquisition = [self._start(group, f"bus {bus.bus.name}", bus.run) for bus in self.buses]
                 self._acquisition.append(self._start(group, "tick", self._tick_loop))
                 self._start(group, "commit", self._commit_loop)
+                if self.site.outputs:
+                    self._start(group, "outputs", self.outputs.run)
                 self._start(group, "texts", self.texts.run)
                 self._start(group, "replies", self.inbox.run)
                 for delivery in self.deliveries:
@@ -194,11 +202,19 @@ class GatewayApp:
             for bus in self.buses:
                 bus.hasten(under_way)
 
+    def _carried(self, carried: Carried) -> None:
+        """An order was carried out, or was not."""
+        self._accept(self.pipeline.carried(carried, self.now()))
+
+    def _noted(self, note: Note) -> None:
+        self._accept(Outcome(notes=(note,), urgent=True))
+
     def _accept(self, outcome: Outcome) -> None:
         if outcome.messages:
             told = self.conversation.told(outcome.messages)
             outcome = replace(outcome, state={**outcome.state, **told})
         self.journal.add(outcome)
+        self._orders.extend(outcome.orders)
         for observer in self._observers:
             observer(outcome)
         for reading in outcome.readings:
@@ -226,6 +242,7 @@ class GatewayApp:
 
     async def _commit(self) -> None:
         """One transaction for everything pending; then, and only then, the world is told."""
+        orders, self._orders = self._orders, []
         commit = asyncio.create_task(self.journal.commit(self.now()), name="journal commit")
         messages: list[Message] = []
         try:
@@ -234,15 +251,19 @@ class GatewayApp:
                 await asyncio.wait((commit,), timeout=_DISK_PATIENCE_S)
                 if not commit.done():
                     self._journal_failed(StoreError(f"no answer from the disk within {_DISK_PATIENCE_S:g} s"), messages)
+                    orders = self.outputs.take_unrecorded(orders)
             commit.result()
         except asyncio.CancelledError:
+            self._orders[:0] = orders
             commit.cancel()
             await asyncio.wait((commit,))
             raise
         except StoreError as error:
             self.unrecorded += 1
             self._journal_failed(error, messages)
+            self._orders[:0] = self.outputs.take_unrecorded(orders)
             return
+        self.outputs.take(orders)
         if self.faults.pop("journal", None) is not None:
             _log.info("journal: written again after %d failed commits", self.unrecorded)
         self.texts.wake()
@@ -306,6 +327,8 @@ class GatewayApp:
         )
 
     async def _stop(self) -> None:
+        await self.outputs.make_safe()
+        self.outputs.abandon(self._orders)
         self.journal.add(Outcome(notes=(Note("stopped", self.now(), {"version": __version__}),)))
         try:
             await self.journal.commit(self.now())

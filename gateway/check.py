@@ -6,6 +6,7 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any, TextIO
 
+from gateway.check_outputs import print_writes, writes_of
 from gateway.check_pack import check_pack, is_pack
 from gateway.check_ratings import print_ratings, ratings_data
 from gateway.check_words import print_notes, print_readings, print_table, readings_chosen, test_of
@@ -23,7 +24,7 @@ from gateway.site import Rule, Site, Term
 __all__ = ["WireRead", "run_check", "wire_reads"]
 
 _EX_OK, _EX_CONFIG = 0, 78
-_FUNCTIONS = {3: "holding", 4: "input"}
+_FUNCTIONS = {1: "coil", 2: "contact", 3: "holding", 4: "input"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,6 +112,7 @@ def _as_data(loaded: Loaded | None, errors: Sequence[Problem]) -> dict[str, Any]
             for c in site.channels.values()
         ],
         "reads": [asdict(wire) for wire in wire_reads(loaded)],
+        "writes": writes_of(site),
         "lines": [asdict(line) for line in _lines(loaded)],
         "ratings": ratings_data(site, loaded.pipe_gpm),
         "rules": [_rule_data(rule) for rule in site.rules],
@@ -151,6 +153,7 @@ def _print_summary(path: Path, loaded: Loaded, out: TextIO) -> None:
         f"\n{site.name} ({site.id}), {site.discharger}; times in {site.time_zone}\n"
     )
     _print_reads(loaded, out)
+    print_writes(writes_of(site), out)
     _print_lines(loaded, site, out)
     print_ratings(site, loaded.pipe_gpm, out)
     _print_packs(loaded, out)
@@ -167,7 +170,7 @@ def _print_reads(loaded: Loaded, out: TextIO) -> None:
             wire.what,
             f"{wire.bus} unit {wire.unit}",
             f"{_FUNCTIONS[wire.function]} {wire.address}",
-            f"{wire.words} word{'s' if wire.words > 1 else ''}",
+            "1 bit" if wire.type == "bit" else f"{wire.words} word{'s' if wire.words > 1 else ''}",
             f"{wire.type} {wire.order}" if wire.words > 1 else wire.type,
             f"manual: {wire.doc_register}" if wire.doc_register else "",
         )

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Protocol
 
-from gateway import baseline_command, calibration_command, lab_command, maintenance_command
+from gateway import baseline_command, calibration_command, lab_command, maintenance_command, output_command
 from gateway.alarms.engine import EngineStep
 from gateway.model import Instant, Note, Outcome
 from gateway.pipeline import Pipeline
@@ -85,9 +85,12 @@ async def _carry_out(gateway: Gateway, command: Command) -> dict[str, Any]:
         return await _maintenance(gateway, command)
     if command.name == "calibration":
         return await _calibration(gateway, command)
+    if command.name in ("outputs", "sampler"):
+        return await _wired(gateway, command)
     if command.name in ALARM_ACTIONS:
         return await _alarm_action(gateway, command)
-    known = ", ".join(("status", "alarms", "resend", "lab", "baselines", "maintenance", "calibration", *ALARM_ACTIONS))
+    others = ("lab", "baselines", "maintenance", "calibration", "outputs", "sampler")
+    known = ", ".join(("status", "alarms", "resend", *others, *ALARM_ACTIONS))
     raise LookupError(f"unknown command {command.name!r}; known are {known}")
 
 
@@ -132,6 +135,16 @@ async def _calibration(gateway: Gateway, command: Command) -> dict[str, Any]:
     if step.said.notes or step.said.state:
         await gateway.record(pipeline.said(step.said, now))
     return {**step.answer, "time_zone": pipeline.site.time_zone}
+
+
+async def _wired(gateway: Gateway, command: Command) -> dict[str, Any]:
+    """What a person makes the outputs or the sampler do: named, recorded, answered, and then done."""
+    pipeline, now = gateway.pipeline, gateway.now()
+    signed = baseline_command.Signed(command.actor, command.via, command.id, now)
+    answer, step = output_command.carry_out(pipeline.watches, command.name, command.args, signed)
+    if not step.is_empty:
+        await gateway.record(pipeline.said(step, now))
+    return answer
 
 
 async def _alarm_action(gateway: Gateway, command: Command) -> dict[str, Any]:

@@ -12,6 +12,7 @@ from gateway.control import NotRunningError, ask, socket_path
 from gateway.isotime import iso_utc
 from gateway.maintenance_actions import stay_line
 from gateway.model import Reading
+from gateway.output_command import output_lines, sampler_line
 from gateway.quality_letter import quality_letter
 from gateway.status_buses import bus_lines
 
@@ -54,6 +55,8 @@ async def status_of(app: "GatewayApp") -> dict[str, Any]:
         "calibration": app.pipeline.calibrations.standing(),
         "time_zone": app.site.time_zone,
         "alarms": [line for line in alarm_lines(app.pipeline) if line["state"] != "normal"],
+        "outputs": output_lines(app.pipeline.watches),
+        "sampler": sampler_line(app.pipeline.watches, now),
         "texts": {"owed": len(await app.journal.outbox_due()), "accepted": texts.accepted, "failed": texts.failed},
         "sinks": sinks,
         "buses": {bus.bus.name: asdict(bus.health()) for bus in app.buses},

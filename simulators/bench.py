@@ -11,6 +11,7 @@ from simulators.line import Line
 from simulators.manhole import Manhole, Truth
 from simulators.modbus import SerialServer, TcpServer
 from simulators.recorded import Recorded, Row
+from simulators.relays import attach_sampler
 from simulators.scenario import EventKind, Scenario
 from simulators.wiring import rating, truth, wire
 
@@ -36,6 +37,7 @@ class Bench:
         wiring = wire(site)
         self.scenario = scenario
         self.instruments = wiring.instruments
+        self.sampler = attach_sampler(site, wiring.instruments)
         self.lines: dict[str, Line] = {}
         self.truth: Truth | None = None
         self.recorded = Recorded(rows, wiring.feeds) if scenario.recorded else None

@@ -16,6 +16,7 @@ from pymodbus.server import ModbusSerialServer, ModbusTcpServer
 from pymodbus.simulator import DataType, SimData, SimDevice
 
 from simulators.instruments import Instrument, Refusal
+from simulators.relays import RelayModule
 
 __all__ = ["SerialServer", "TcpServer"]
 
@@ -122,6 +123,8 @@ class SerialServer(_Server):
 
 def _device(instrument: Instrument) -> SimDevice:
     """The library's view of an instrument: the same register ranges, each read fetched when it is asked for."""
+    if isinstance(instrument, RelayModule):
+        return _relay_device(instrument)
 
     async def serve(
         function: int, start: int, address: int, count: int, registers: list[int], values: list[int] | list[bool] | None
@@ -136,3 +139,28 @@ def _device(instrument: Instrument) -> SimDevice:
 
     blocks = [SimData(address, count=count, datatype=DataType.REGISTERS) for address, count in instrument.blocks()]
     return SimDevice(instrument.unit, simdata=blocks, action=serve)
+
+
+def _relay_device(relays: RelayModule) -> SimDevice:
+    """Coils and inputs: the library keeps sixteen in a word, each fetched when it is asked for."""
+
+    async def serve(
+        function: int, start: int, address: int, count: int, registers: list[int], values: list[int] | list[bool] | None
+    ) -> ExcCodes | None:
+        if function == 6 and address == relays.watchdog_at:
+            relays.armed += [] if values is None else [int(values[0])]
+            return None
+        if function not in relays.functions:
+            return ExcCodes.ILLEGAL_FUNCTION
+        if values is not None:
+            refusal = relays.write_coils(address, [bool(value) for value in values])
+            return None if refusal is None else ExcCodes(int(refusal))
+        word = sum(bit << place for place, bit in enumerate(relays.bits(function)))
+        registers[address // 16 - start] = word
+        if relays.on_read is not None:
+            relays.on_read(address, count)
+        return None
+
+    bits = [SimData(0, values=[False] * 16, datatype=DataType.BITS)]
+    registers = [SimData(relays.watchdog_at or 0, count=1, datatype=DataType.REGISTERS)]
+    return SimDevice(relays.unit, simdata=(bits, list(bits), registers, list(registers)), action=serve)

@@ -9,6 +9,7 @@ from gateway.site import Channel, Conversion, Device, Site
 from gateway.units import conversion
 from simulators.instruments import PROFILES, Instrument, Liquiline, Point
 from simulators.manhole import Water
+from simulators.relays import RelayModule
 from simulators.water import WEIR, Rating
 
 __all__ = ["Feed", "Wiring", "rating", "truth", "wire"]
@@ -105,8 +106,10 @@ def truth(water: Water, channel: Channel, site: Site) -> float | None:
 
 
 def _instrument(device: Device, channels: Sequence[Channel]) -> Instrument:
+    if device.profile == RelayModule.profile:
+        return RelayModule(device.unit)
     if device.profile not in PROFILES:
-        known = ", ".join(sorted(PROFILES))
+        known = ", ".join(sorted({*PROFILES, RelayModule.profile}))
         raise ValueError(f"the bench has no instrument like {device.profile!r}; it has {known}")
     if device.profile == Liquiline.profile:
         return Liquiline(device.unit, {_input(channel): channel.quantity for channel in channels})

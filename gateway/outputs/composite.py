@@ -18,6 +18,7 @@ __all__ = ["COMPOSITE_ALARM", "CompositeWatch"]
 
 COMPOSITE_ALARM = "sampler-composite"
 _KEY = "composite"
+_PATIENCES = 2  # of an order's life: then a pulse that is still under way is one nobody can vouch for
 
 
 class CompositeWatch(Watch):
@@ -61,15 +62,20 @@ class CompositeWatch(Watch):
 
     def stop(self, by: str, reason: str, now: Instant, said: Said) -> None:
         """End the composite. ValueError when there is none."""
-        if self._run is None:
+        if self._run is None or "ending" in self._run:
             raise ValueError("no composite is under way")
         if not by.strip():
             raise ValueError("say who you are: whoever ends a composite is part of its custody")
         self._end(now, f"ended by {by}" + (f": {reason}" if reason else ""), said, by=by)
 
-    def collected(self, said: Said) -> None:
-        """The bottle was taken away."""
-        self._condition(False, Severity.NOTICE, "collected", said)
+    def collected(self, by: str, now: Instant, said: Said) -> None:
+        """The bottle was taken away. ValueError while a composite runs, or when nobody says who took it."""
+        if self._run is not None:
+            raise ValueError(f"composite {self._run['id']} is under way: stop it first")
+        if not by.strip():
+            raise ValueError("say who you are: whoever collects is part of the custody")
+        said.notes.append(Note("composite_collected", now, {"composite": self._last_id, "by": by}))
+        self._condition(False, Severity.NOTICE, f"collected by {by}", said)
 
     def status(self, now: Instant) -> dict[str, Any] | None:
         """The composite under way, JSON-able; None between composites."""
@@ -119,6 +125,7 @@ class CompositeWatch(Watch):
         if carried.result is not Result.DONE:
             run["undone"] += 1
             self._changed(said)
+            self._finish(carried.at, said)
             return
         run["done"] += 1
         if run["done"] % self.plan.pulses_per_aliquot == 0:
@@ -130,8 +137,9 @@ class CompositeWatch(Watch):
             said.notes.append(Note("aliquot", carried.at, body))
             if run["aliquots"] >= self.plan.most_aliquots:
                 self._end(carried.at, f"the bottle is full: {run['aliquots']} aliquots", said, full=True)
-                return
-        self._changed(said)
+        if self._run is not None:
+            self._changed(said)
+            self._finish(carried.at, said)
 
     def restore(self, state: Mapping[str, Any], resume: Resume, said: Said) -> None:
         """Go on with the composite that was under way, unless the site file gives it another pace now."""
@@ -153,6 +161,8 @@ class CompositeWatch(Watch):
         else:
             run["began"][1] += resume.offset_us
             run["heard_us"] += resume.offset_us
+            if "ending" in run:
+                run["ending"]["give_up_us"] += resume.offset_us
         self._run, self._pace = run, pace
         self._plan_next()
         if not same:
@@ -165,6 +175,9 @@ class CompositeWatch(Watch):
         """Pulses that are due by now, then the end."""
         run, pace = self._run, self._pace
         if run is None or pace is None:
+            return
+        if "ending" in run:
+            self._finish(now, said)
             return
         held = self._mode is not Mode.RUN
         if now.mono_us >= self._ends_us(run):
@@ -183,15 +196,29 @@ class CompositeWatch(Watch):
         self._plan_next()
 
     def _end(self, now: Instant, why: str, said: Said, *, by: str = "", full: bool = False) -> None:
+        """No pulse any more; the composite is over once every pulse under way has come to its own end."""
         run = self._run
-        if run is None:
+        if run is None or "ending" in run:
             return
         if isinstance(self._pace, FlowPace):
             self._pace.limit_owed()
-        body = {**self._summary(now), "why": why, "by": by}
+        give_up_us = now.mono_us + _PATIENCES * self.output.expires_us
+        run["ending"] = {"why": why, "by": by, "full": full, "give_up_us": give_up_us}
+        self._finish(now, said)
+
+    def _finish(self, now: Instant, said: Said) -> None:
+        run = self._run
+        if run is None or "ending" not in run:
+            return
+        under_way, ending = run["pulses"] - run["done"] - run["undone"], run["ending"]
+        if under_way and now.mono_us < ending["give_up_us"]:
+            self._changed(said)
+            return
+        run["undone"] += under_way
+        body = {**self._summary(now), "why": ending["why"], "by": ending["by"]}
         said.notes.append(Note("composite_ended", now, body))
-        complete = body["complete"] and not full
-        doubt = "" if complete else f"; INCOMPLETE: {'; '.join(body['incomplete']) or why}"
+        complete = body["complete"] and not ending["full"]
+        doubt = "" if complete else f"; INCOMPLETE: {'; '.join(body['incomplete']) or ending['why']}"
         text = f"composite {run['id']} over: {run['aliquots']} aliquots, bottle {run['bottle']}{doubt}. Collect it."
         self._run = self._pace = None
         self.deadline_us = FAR_US
@@ -243,7 +270,9 @@ class CompositeWatch(Watch):
 
     def _plan_next(self) -> None:
         if self._run is not None and self._pace is not None:
-            self.deadline_us = min(self._pace.deadline_us, self._ends_us(self._run))
+            ending = self._run.get("ending")
+            by_itself = min(self._pace.deadline_us, self._ends_us(self._run))
+            self.deadline_us = by_itself if ending is None else int(ending["give_up_us"])
 
     def _number_of(self, carried: Carried) -> int | None:
         """Which pulse of the composite under way an order is, if it is one."""

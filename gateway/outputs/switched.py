@@ -106,6 +106,9 @@ class Switched(Watch):
         if action in ("on", "off"):
             self._refused = action == "on"
             self._again_us = self.deadline_us = carried.at.mono_us + _AGAIN_US
+        elif action == "check":  # it forgot what it was told: it is told again now
+            self._ordered = None
+            self.deadline_us = carried.at.mono_us
 
     def state(self) -> dict[str, Any]:
         """What a restart has to bring back."""

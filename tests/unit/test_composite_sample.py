@@ -262,3 +262,23 @@ def test_who_started_and_who_ended_it() -> None:
     )
     with pytest.raises(ValueError, match="no composite"):
         bench.watch.stop("Bob", "", at(61), Step())
+
+
+def test_a_pulse_under_way_belongs_to_its_composite() -> None:
+    """Stopped while a pulse is on its way, a composite is over when that pulse is, and counts it; or gives up on it."""
+    for result, aliquots, undone_ones in ((Result.DONE, 1, 0), (None, 0, 1)):
+        bench = Bench()
+        bench.start()
+        said = Step()
+        for second in (0, 15, 30):
+            bench.watch.hear(reading("flow", second, 20.0), Evidence.VALID, said)
+        (order,) = said.orders
+        bench.watch.stop("Ann", "", at(31), said)
+        assert not [n for n in said.notes if n.kind == "composite_ended"]
+        if result is None:
+            bench.watch.tick(at(31 + 121), said)
+        else:
+            bench.watch.carried(done(order, 33), said)
+        end = next(n.body for n in said.notes if n.kind == "composite_ended")
+        assert (end["aliquots"], end["pulses_undone"]) == (aliquots, undone_ones)
+        assert not bench.watch.running

@@ -22,6 +22,7 @@ from gateway.schema import run_schema
 from gateway.shipped import names, shipped
 from gateway.site import Conversion, Site, Span, Witness
 from gateway.site_channels import DEFAULT_FAIL_SPANS
+from gateway.site_outputs import output_alarms
 from gateway.units import QUANTITIES, conversion
 
 MINUTE_US = 60_000_000
@@ -106,7 +107,8 @@ def test_marlborough_needs_no_baseline() -> None:
 def test_every_alarm_has_its_policy(name: str) -> None:
     """There is one policy for each rule's alarm, for each channel's sensor and maintenance, and the station's."""
     site = _example(name)
-    assert set(site.alarms) == {r.alarm for r in site.rules} | {"maintenance"} | {
+    wired = set(output_alarms(site.inputs, site.outputs, site.sampler, site.channels))
+    assert set(site.alarms) == {r.alarm for r in site.rules} | {"maintenance"} | wired | {
         f"{kind}-{c}" for c in site.channels for kind in ("sensor", "maintenance")
     } | {f"calibration-{c}" for c in site.upkeep.calibrate_every_us}
     assert all(alarm == policy.alarm for alarm, policy in site.alarms.items())

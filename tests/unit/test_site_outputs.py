@@ -1,12 +1,16 @@
 """Contacts, outputs and the sampler of a site file: every mistake with its place, and what `check` warns of."""
 
+import io
+import json
 from pathlib import Path
 
 import pytest
 
+from gateway.check import run_check
 from gateway.config import Loaded, read
 from gateway.model import Severity
 from gateway.outputs.wired import ContactRole, OutputRole
+from gateway.shipped import shipped
 
 PROFILE = """
 id = "relays"
@@ -198,3 +202,18 @@ def test_a_watchdog_that_the_device_has_not(tmp_path: Path) -> None:
     (tmp_path / "site.toml").write_text(text, encoding="utf-8")
     errors = read(tmp_path / "site.toml").errors
     assert any(e.path == "devices.relays.watchdog" for e in errors)
+
+
+def test_check_lists_every_write(tmp_path: Path) -> None:
+    """`check` shows each place that may be written, what it does there, and contacts among what is read."""
+    out = io.StringIO()
+    assert run_check(Path(str(shipped("examples", "sampler"))), as_json=False, out=out) == 0
+    rows = [line.split() for line in out.getvalue().splitlines()]
+    assert ["horn", "rs485", "unit", "3", "coil", "0", "safe:", "off"] in [row[:8] for row in rows]
+    assert ["door", "value", "rs485", "unit", "3", "contact", "0", "1", "bit"] in [row[:9] for row in rows]
+    data = io.StringIO()
+    loaded(tmp_path)
+    assert run_check(tmp_path / "site.toml", as_json=True, out=data) == 0
+    (valve,) = [one for one in json.loads(data.getvalue())["writes"] if one["output"] == "valve"]
+    assert (valve["kind"], valve["address"], valve["safe"]) == ("coil", 1, "hold")
+    assert valve["acts"] == "shuts on lv-slug-flow: signed by Super on 2015-01-01"
