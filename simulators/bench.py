@@ -105,8 +105,8 @@ class Bench:
             await tcp.start()
             return replace(bus, host=tcp.host, tcp_port=tcp.port)
         if bus.kind in SERIAL_KINDS:
-            data_bits = 7 if bus.kind == "modbus-ascii" and bus.parity != "N" else 8
-            bits = 1 + data_bits + (bus.parity != "N") + bus.stop_bits
+            bits = 1 + bus.data_bits + (bus.parity != "N") + bus.stop_bits
+            bus = replace(bus, parity="N", data_bits=8)  # a pseudo-terminal has no others
             line = Line(bus.baud if self._paced else None, bits_per_character=bits)
             line.open()
             self.lines[bus.name] = line

@@ -144,6 +144,21 @@ def test_the_buses_keep_everything_but_where_they_are(site: Site) -> None:
     assert buses["cabinet"].host == "127.0.0.1"
 
 
+@pytest.mark.parametrize("kind", ["modbus-rtu", "modbus-ascii"])
+def test_a_line_with_parity_is_imitated_without(site: Site, kind: str) -> None:
+    """A pseudo-terminal has neither parity nor seven bits: the bench's line goes without, and says so in its bus."""
+
+    async def start() -> Mapping[str, Bus]:
+        line = replace(site.buses["rs485"], kind=kind, parity="E", data_bits=7 if kind == "modbus-ascii" else 8)
+        bench = Bench(load("slug"), replace(site, buses={**site.buses, "rs485": line}), _Clock())
+        buses = await bench.start()
+        await bench.stop()
+        return buses
+
+    bus = asyncio.run(start())["rs485"]
+    assert (bus.kind, bus.parity, bus.data_bits) == (kind, "N", 8)
+
+
 @pytest.mark.parametrize("name", names("examples"))
 def test_every_example_site_can_be_imitated(name: str) -> None:
     """Each shipped example has an instrument for each of its devices and a point for each measured channel."""

@@ -11,6 +11,9 @@ import serial
 from pymodbus.client import AsyncModbusSerialClient, AsyncModbusTcpClient
 from pymodbus.exceptions import ModbusIOException
 
+from gateway.drivers.modbus import ModbusLine
+from gateway.errors import DeviceSilent, NoSuchRegister
+from gateway.site import SERIAL_KINDS, Bus
 from simulators.instruments import HamiltonPhArc, Instrument, Liquiline, Mag6000
 from simulators.line import Line
 from simulators.modbus import SerialServer, TcpServer
@@ -288,3 +291,36 @@ def test_two_instruments_with_one_unit_are_refused() -> None:
     """A bus on which two devices would answer at once is a mistake of the site."""
     with pytest.raises(ValueError, match="unit 2"):
         SerialServer([Mag6000(2), HamiltonPhArc(2)], "")
+
+
+@pytest.mark.parametrize("kind", ["modbus-rtu", "modbus-ascii", "modbus-tcp", "modbus-rtu-over-tcp"])
+def test_the_gateways_line_and_the_librarys_server_understand_each_other(kind: str) -> None:
+    """In each framing the same registers, the same exception and the same silence, from a server we did not write."""
+
+    async def ask(line: ModbusLine) -> tuple[int, ...]:
+        await line.open()
+        words = await line.read(2, 3, 3002, 2, 1.0)
+        with pytest.raises(NoSuchRegister):
+            await line.read(2, 3, 9, 1, 1.0)
+        with pytest.raises(DeviceSilent):
+            await line.read(3, 3, 3002, 2, SILENCE_S)
+        assert await line.read(2, 3, 3002, 2, 1.0) == words
+        line.close()
+        return words
+
+    async def over_tcp() -> tuple[int, ...]:
+        async with _tcp(_mag(), rtu_framing=kind == "modbus-rtu-over-tcp") as server:
+            return await ask(ModbusLine(Bus("b", kind, host=server.host, tcp_port=server.port)))
+
+    async def on_a_line() -> tuple[int, ...]:
+        line = Line()
+        line.open()
+        server = SerialServer([_mag()], line.bench_path, ascii_framing=kind == "modbus-ascii")
+        await server.start()
+        try:
+            return await ask(ModbusLine(Bus("b", kind, port=line.gateway_path)))
+        finally:
+            await server.stop()
+            line.close()
+
+    assert asyncio.run(on_a_line() if kind in SERIAL_KINDS else over_tcp()) == (0x40C3, 0x5293)
