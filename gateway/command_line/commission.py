@@ -111,6 +111,8 @@ def _scan(arguments: argparse.Namespace) -> int:
         units = ALL_UNITS if arguments.all else parse_units(arguments.units) if arguments.units else ()
     except ValueError as error:
         raise InputError(f"--units: {error}") from error
+    if is_serial(arguments.port) and not set(units) <= set(ALL_UNITS):
+        raise InputError("--units: on a serial line units are 1 to 247; 0 speaks to all of them")
     settings = likely_settings(bauds, parities, arguments.stop_bits) if is_serial(arguments.port) else ()
     plan = ScanPlan.of(arguments.port, settings=settings, units=units, reaction_s=_seconds(arguments.timeout))
     bus_of(arguments.port, plan.settings[0])  # a place that is none is said before anything is announced

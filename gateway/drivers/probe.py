@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, TextIO
 
+from gateway.drivers.facts import known_profiles
 from gateway.drivers.modbus import ModbusLine
 from gateway.drivers.probe_candidates import Candidate, Display, Verdict, candidates, places_of, survivors, twins
 from gateway.drivers.registers import words_of
@@ -23,6 +24,7 @@ _WORDS = {
     Verdict.REFUSED: "not read",
 }
 _MOST_WRITTEN_OUT = 6
+_MOST_NAMED = 5
 _TRIES = 2  # a sleeping or disturbed device is asked once more
 
 
@@ -162,11 +164,24 @@ def _advice(question: Question, found: Sequence[Candidate], left: Sequence[Candi
         yield ""
         yield f"{head}{count}: {candidate.value:.7g}, in a profile of your own (docs/device-profiles.md):"
         yield from (f"    {line}" for line in _toml(question, candidate))
+        if len(candidate.words) > 1 and (others := _also_sent_by(candidate)):
+            yield f"    So do {others}."
     yield ""
     yield (
         "Where a shipped profile has this register and reads it wrongly, say it in the site file's [devices.NAME] "
         'instead: order = "..." for all of its numbers, points.NAME.address = ... for one of them.'
     )
+
+
+def _also_sent_by(candidate: Candidate) -> str:
+    """Some instruments that send such numbers in the same order: a hint, for the maker may be one of theirs."""
+    models = dict.fromkeys(
+        profile.id
+        for profile in known_profiles()
+        for point in profile.points.values()
+        if (point.register.type, point.register.order) == (candidate.type, candidate.order)
+    )
+    return ", ".join(list(models)[:_MOST_NAMED])
 
 
 def _undecided(question: Question, left: Sequence[Candidate]) -> Iterator[str]:

@@ -170,6 +170,9 @@ def test_the_survivor_is_written_out_for_a_profile() -> None:
     for line in ("doc_register = 2092", "address = 2091", 'order = "CDAB"', 'type = "f32"', "function = 3"):
         assert line in out
     assert "not chosen for you" in out
+    assert "So do" in out
+    assert "hamilton-ph-arc" in out  # its manual and two programs: low word first
+    assert "yosemitech" not in out  # sends DCBA
 
 
 def test_what_one_look_cannot_decide_is_said_with_the_way_out() -> None:

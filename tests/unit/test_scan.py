@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+from gateway.__main__ import main
 from gateway.drivers.facts import known_profiles
 from gateway.drivers.scan import Scanner
 from gateway.drivers.scan_plan import ALL_UNITS, LIKELY_SETTINGS, LIKELY_UNITS, ScanPlan, likely_settings, parse_units
@@ -349,6 +350,26 @@ def test_what_is_no_unit_is_refused(text: str) -> None:
     """Anything else is refused with an example."""
     with pytest.raises(ValueError, match="unit address"):
         parse_units(text)
+
+
+@pytest.mark.parametrize(
+    ("sentence", "arguments", "told"),
+    [
+        ("Unit 0 of a serial line is everybody.", ["/dev/x", "--units", "0-3"], "0 speaks to all"),
+        ("A parity nobody has.", ["/dev/x", "--parity", "Q"], "N, E or O"),
+        ("A speed nobody has.", ["/dev/x", "--baud", "fast"], "--baud"),
+        ("A wait that is none.", ["/dev/x", "--timeout", "0"], "--timeout"),
+        ("A place that is none.", ["host:x"], "HOST:PORT"),
+    ],
+)
+def test_what_cannot_be_scanned_is_said(
+    sentence: str, arguments: list[str], told: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Each mistake of the command line is a missing input with its words, and nothing is announced."""
+    assert main(["scan", *arguments]) == 66, sentence
+    captured = capsys.readouterr()
+    assert told in captured.err
+    assert "At most" not in captured.err
 
 
 def test_settings_are_narrowed_by_speed_and_parity() -> None:
