@@ -57,6 +57,8 @@ def run_calibrations(state: Path | None, channel: str, out: TextIO, *, as_json: 
         due = "no date for the next" if standing["due"] is None else f"next due {standing['due']}"
         out.write(f"{name}: {due}{', OVERDUE' if standing['overdue'] else ''}\n")
         out.writelines(f"  {_history_line(kept, answer['time_zone'])}\n" for kept in history)
+        if (more := standing.get("records", 0) - len(history)) > 0:
+            out.write(f"  {more} older ones are in the journal\n")
         if not history:
             out.write("  no calibration on record\n")
     if not answer["calibrations"]:

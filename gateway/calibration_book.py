@@ -130,10 +130,11 @@ class CalibrationBook(Watch):
         """The record that a command brought, for its repeat."""
         return next((kept for kept in self._kept.get(channel, ()) if command and kept.command == command), None)
 
-    def history(self, channel: str) -> list[dict[str, Any]]:
-        """Every record of a channel at hand, oldest first; JSON-able."""
-        corrected = {kept.record.corrects for kept in self._kept.get(channel, ())}
-        return [{**kept.body(), "corrected": kept.id in corrected} for kept in self._kept.get(channel, ())]
+    def history(self, channel: str, most: int) -> list[dict[str, Any]]:
+        """The latest records of a channel, oldest first; JSON-able."""
+        kept = self._kept.get(channel, [])
+        corrected = {one.record.corrects for one in kept}
+        return [{**one.body(), "corrected": one.id in corrected} for one in kept[-most:]]
 
     def due(self, channel: str) -> date | None:
         """The local day on which the next calibration is due; None when nothing on record says."""

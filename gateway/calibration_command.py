@@ -19,6 +19,8 @@ from gateway.units import parse_duration_us
 
 __all__ = ["carry_out"]
 
+_MOST_OF_ONE, _MOST_OF_EACH = 50, 3  # an answer is one line of the control socket
+
 
 def carry_out(
     site: Site, maintenance: Maintenance, book: CalibrationBook, args: Mapping[str, Any], signed: Signed
@@ -49,8 +51,8 @@ def _act(
     if channel and channel not in site.channels:
         raise LookupError(f"no channel {channel!r} at {site.id}{did_you_mean(channel, site.channels)}")
     if action == "list":
-        names = [channel] if channel else list(site.channels)
-        history = {name: book.history(name) for name in names if channel or book.history(name)}
+        names, most = ([channel], _MOST_OF_ONE) if channel else (list(site.channels), _MOST_OF_EACH)
+        history = {name: listed for name in names if (listed := book.history(name, most)) or channel}
         return {"calibrations": history, "standing": book.standing()}
     if not channel:
         raise ValueError("say which channel")

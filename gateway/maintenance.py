@@ -353,7 +353,12 @@ class Maintenance(Watch):
         self._door_heard_us = mono_us
 
     def _left_in_order(self, entry: Entry, now: Instant) -> bool:
-        """Whether the door was opened during the stay, and has been closed, and everything steady, for long enough."""
+        """Whether the door was opened during the stay, and has been closed, and everything steady, for long enough.
+
+        A calibration has its record to end it: a probe in a buffer is steady too.
+        """
+        if entry.mode is not Mode.MAINTENANCE:
+            return False
         closed_us, opened_us, after_us = self._door_closed_us, self._door_open_us, self._upkeep.after_door_us
         if closed_us is None or opened_us is None or opened_us < entry.since.mono_us:
             return False

@@ -20,6 +20,11 @@ from tests.support.gateway_process import GatewayProcess
 from tests.support.journal_rows import events, readings, texts
 
 SPEED, S = 300, 1_000_000
+CALIBRATED = [
+    "--sensor-serial", "M1", "--reason", "routine", "--cleaning", "none", "--accept", "--reference", "bucket",
+    "--started", "2026-01-02T08:00Z", "--stopped", "2026-01-02T09:00Z",
+    "--reading", "phase=final,value=10,reference=10.1",
+]  # fmt: skip
 
 
 async def command(gateway: GatewayProcess, *words: str) -> tuple[int, Any]:
@@ -59,6 +64,8 @@ async def story(folder: Path) -> None:
         status, answer = await command(gateway, "maintenance", "start", "flow", "--for", "60 min", *who)
         assert (status, answer["maintenance"][0]["state"]) == (0, "in progress")
         meter.set("volume_flow", 1 * M3S_PER_GPM)
+        status, kept = await command(gateway, "calibrate", "flow", "--by", "J. Tech", *CALIBRATED)
+        assert (status, kept["calibration"]["id"]) == (0, "flow-1")
         await gateway.kill()  # the answer was given: what it said is on disk
         assert [note["event"] for note in notes(path)] == ["started"]
         seen_us = readings(path, "flow")[-1][0] if readings(path, "flow") else 0
@@ -66,6 +73,10 @@ async def story(folder: Path) -> None:
         await until(lambda: readings(path, "flow")[-1][0] > seen_us + 120 * S, "readings after the restart", gateway)
         status, listed = await command(gateway, "maintenance", "list")
         (stay,) = listed["maintenance"]
+        _, records = await command(gateway, "calibrate", "list", "flow")
+        (record,) = records["calibrations"]["flow"]
+        assert {**record, "corrected": None} == {**kept["calibration"], "corrected": None}
+        assert records["standing"]["flow"]["due"] == "2027-01-02"
         assert (stay["by"], stay["reason"], stay["state"]) == ("J. Tech", "pull the liner", "in progress")
         assert stay["until_utc_us"] == answer["maintenance"][0]["until_utc_us"]
         await until(lambda: alarms(path, "maintenance-flow"), "the expiry", gateway)

@@ -3,6 +3,7 @@
 import asyncio
 import hashlib
 import json
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -225,6 +226,23 @@ def test_a_guide_asks_again_when_it_is_not_fit(tmp_path: Path) -> None:
     assert any(line.startswith("refused: it cannot be accepted") for line in said)
     (kept,) = (note["body"] for note in notes if note["kind"] == "calibration")
     assert kept["record"]["accepted"] is False
+
+
+def test_the_guide_of_the_command_line(tmp_path: Path) -> None:
+    """As a process of its own, typed to and left by the end of its input: begun, and given up, both on record."""
+
+    async def body(app: GatewayApp) -> None:
+        words = ["-m", "gateway", "calibrate", "ph", "--by", "J. Tech", "--guide", "--state", str(app.state_directory)]
+        pipe = asyncio.subprocess.PIPE
+        process = await asyncio.create_subprocess_exec(sys.executable, *words, stdin=pipe, stdout=pipe)
+        printed, _ = await process.communicate(b"routine\nA1234\n")
+        assert process.returncode == 1
+        assert printed.decode().endswith("given up, nothing recorded\n")
+        assert "in calibration: recorded, flagged C" in printed.decode()
+
+    asyncio.run(with_app(tmp_path, body))
+    notes = events(tmp_path / "state" / "journal.db", "note")
+    assert [n["body"]["event"] for n in notes if n["kind"] == "maintenance"] == ["started", "stopped"]
 
 
 @pytest.mark.parametrize(

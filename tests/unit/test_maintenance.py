@@ -10,6 +10,7 @@ import pytest
 from gateway.model import Mode, Quality, Reading, Sample, Severity
 from gateway.quality_letter import quality_letter
 from gateway.site import AlarmPolicy, Channel
+from gateway.step import Step
 from gateway.upkeep import Upkeep
 from tests.support.maintenance_site import START, S, Visit, moment, visited_site
 
@@ -261,6 +262,15 @@ class TestTheDoor:
         states = [line["state"] for line in visit.do(len(ph) * 60 + 20, "list")["maintenance"]]
         assert ("in progress" in states) is not ended, sentence
         assert visit.edges("maintenance-ph") == []  # left in order: nobody is told
+
+    def test_it_ends_no_calibration(self) -> None:
+        """A probe in a buffer is as steady as one in the pipe: the record ends it."""
+        visit = Visit(WITH_DOOR)
+        who = ("J. Tech", "routine", "test", "")
+        visit.pipeline.maintenance.start(["ph"], Mode.CALIBRATION, who, None, moment(0), Step())
+        visit.feed(range(15, 60, 15), {"ph": 4.0, "door": 0})
+        visit.feed(range(60, 1500, 15), {"ph": 4.0, "door": 1})
+        assert visit.pipeline.maintenance.held("ph") is True
 
     def test_without_a_door_only_the_time_ends_it(self) -> None:
         """The same half hour at a site without a contact."""
