@@ -303,8 +303,8 @@ class Maintenance(Watch):
         self._span_of[entry.key] = span = _Span(entry)
         for name in self._covered(entry.scope):
             self._spans.setdefault(name, []).append(span)
-            if entry.is_open:
-                channel = self._site.channels[name]
+            channel = self._site.channels[name]
+            if entry.is_open and channel.derived_from is None:
                 self._steady[name] = Steady(channel, moves=channel.quantity in _MOVES)
 
     def _end(self, entry: Entry, at: Instant, how: str, said: Said, **signed: str) -> Entry:

@@ -35,9 +35,13 @@ class Watches:
         self.switched = _outputs(site, start)
         self.composite = self.grab = None
         if plan.composite is not None:
-            self.composite = CompositeWatch(plan.composite, site.outputs[plan.composite.output], start)
+            self.composite = CompositeWatch(
+                plan.composite, site.outputs[plan.composite.output], start, self.maintenance.held
+            )
         if plan.grab is not None:
-            self.grab = GrabWatch(plan.grab, site.outputs[plan.grab.output], frozenset(site.channels), start)
+            self.grab = GrabWatch(
+                plan.grab, site.outputs[plan.grab.output], frozenset(site.channels), start, self.maintenance.held
+            )
         self.contacts = _contacts(site, self.composite, start)
         samplers = [watch for watch in (self.composite, self.grab) if watch is not None]
         self._all: list[Watch] = [

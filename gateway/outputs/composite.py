@@ -4,7 +4,7 @@ The pace of a composite never changes while it runs: pulses that double when the
 time-paced one under a flow-paced name. What could not be sampled makes it incomplete, in minutes and in pulses.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from gateway.model import Condition, Instant, Mode, Note, Reading, Resume, Severity
@@ -22,13 +22,23 @@ _PATIENCES = 2  # of an order's life: then a pulse that is still under way is on
 
 
 class CompositeWatch(Watch):
-    """The composite sampler of one site; between composites it does nothing."""
+    """The composite sampler of one site; between composites it does nothing.
+
+    `held` says whether the pacing channel, or with None the station, is being worked on.
+    """
 
     key = _KEY
 
-    def __init__(self, plan: CompositePlan, output: Output, start: Instant) -> None:
+    def __init__(
+        self,
+        plan: CompositePlan,
+        output: Output,
+        start: Instant,
+        held: Callable[[str | None], bool] = lambda _: False,
+    ) -> None:
         self.plan = plan
         self.output = output
+        self._held = held
         self.channels = frozenset({plan.flow}) if plan.flow is not None else frozenset()
         self._run: dict[str, Any] | None = None
         self._pace: FlowPace | TimePace | None = None
@@ -179,11 +189,17 @@ class CompositeWatch(Watch):
         if "ending" in run:
             self._finish(now, said)
             return
-        held = self._mode is not Mode.RUN
+        held = self._mode is not Mode.RUN or self._held(self.plan.flow)
         if now.mono_us >= self._ends_us(run):
             self._end(now, "its time is over", said)
             return
-        due = pace.due(now.mono_us) if isinstance(pace, FlowPace) else pace.due(now.mono_us, idle=held or self._idle)
+        if isinstance(pace, FlowPace):
+            due = pace.due(now.mono_us)
+        else:
+            slots = pace.idle
+            due = pace.due(now.mono_us, idle=held or self._idle)
+            if held and self.plan.flow is None and self.plan.every_us is not None:  # no reading says how long
+                run["maintenance_us"] += (pace.idle - slots) * self.plan.every_us
         if due and held:  # a technician's hand may be in it
             run["undone"] += 1
             run["pulses"] += 1

@@ -3,7 +3,7 @@
 A sampler purges, samples and purges, which takes minutes: it is told at the pre-alarm, not when the law's time is over.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from gateway.model import Condition, Finding, FindingEvent, Instant, Mode, Note, Reading, Resume, Severity, Verdict
@@ -18,14 +18,22 @@ __all__ = ["BOTTLES_ALARM", "GRAB_ALARM", "GrabWatch"]
 GRAB_ALARM = "sampler-grab"
 BOTTLES_ALARM = "sampler-bottles"
 _KEY = "grab"
+_HELD = "maintenance"
 
 
 class GrabWatch(Watch):
-    """The event-triggered bottles of one site."""
+    """The event-triggered bottles of one site. `held` says, with None, whether the station is being worked on."""
 
     key = _KEY
 
-    def __init__(self, plan: GrabPlan, output: Output, channels: frozenset[str], start: Instant) -> None:
+    def __init__(
+        self,
+        plan: GrabPlan,
+        output: Output,
+        channels: frozenset[str],
+        start: Instant,
+        held: Callable[[str | None], bool] = lambda _: False,
+    ) -> None:
         self.plan = plan
         self.output = output
         self.channels = channels
@@ -36,7 +44,8 @@ class GrabWatch(Watch):
         self._standing: list[str] = []  # what waits to be collected
         self._latest: dict[str, Reading] = {}
         self._idle = False
-        self._held = False
+        self._at_work = False  # on the flow
+        self._station_held = held
 
     def found(self, finding: Finding, said: Said) -> None:
         """Take a bottle of a proven exceedance or the pre-alarm of a slug, unless the last event is too fresh."""
@@ -51,17 +60,25 @@ class GrabWatch(Watch):
             "since_utc_us": finding.since.utc_us, "observed": finding.observed, "limit": finding.limit,
             "unit": finding.unit,
         }  # fmt: skip
+        if self._held:
+            said.notes.append(Note("grab_left_out", finding.at, {"event": event, "why": _HELD}))
+            return
         if not self._take(finding.at, event, "the event itself", said):
             return
         self._lock_us = now_us + self.plan.lockout_us
         self._follow = [{"due_us": now_us + after_us, "event": event} for after_us in sorted(self.plan.follow_ups_us)]
         self._changed(said)
 
+    @property
+    def _held(self) -> bool:
+        """Whether a technician's hand may be in the sampler."""
+        return self._at_work or self._station_held(None)
+
     def hear(self, reading: Reading, weight: int, said: Said) -> None:
         """Keep the latest of every channel, for the bottle's record."""
         self._latest[reading.channel] = reading
         if reading.channel == self.plan.flow:
-            self._held = reading.mode is not Mode.RUN
+            self._at_work = reading.mode is not Mode.RUN
             if weight == Evidence.VALID and reading.value is not None:
                 self._idle = reading.value < self.plan.idle_below
 
@@ -75,7 +92,7 @@ class GrabWatch(Watch):
             at = _moment(now, one["due_us"])
             late = now.mono_us - one["due_us"] > self.output.expires_us
             if late or self._held or self._idle:
-                why = "too late" if late else "maintenance" if self._held else "no discharge"
+                why = "too late" if late else _HELD if self._held else "no discharge"
                 said.notes.append(Note("grab_left_out", now, {"event": one["event"], "why": why}))
             else:
                 self._take(at, one["event"], "a follow-up", said)

@@ -58,7 +58,7 @@ def test_a_channel_derived_from_one_at_work_is_spared_too() -> None:
     """A flow computed from a level that a technician lifts out of the flume is no flow."""
     visit = Visit(visited_site("derived-flow"))
     answer = visit.do(0, "start", "level")
-    assert answer["maintenance"][0]["channels"] == ["level", "flow"]
+    assert answer["maintenance"][0]["channels"] == ["level", "flow", "today"]
     readings = visit.feed(range(15, 60, 15), {"level": 8.0})
     assert {reading.mode for reading in of(readings, "flow")} == {Mode.MAINTENANCE}
     visit.do(60, "stop", "level")
