@@ -1,6 +1,6 @@
 """The questions of `setup` in their order, and the site they make."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -27,7 +27,7 @@ from gateway.setup_checks import (
 from gateway.setup_file import BaselineDraft, BusDraft, ChannelDraft, ContactDraft, DeviceDraft, SiteDraft
 from gateway.setup_questions import Questions, no_check, yes_or_no
 from gateway.shipped import names
-from gateway.site import Bus
+from gateway.site import SERIAL_KINDS, TCP_KINDS, Bus
 from gateway.units import canonical_unit, quantity_units
 
 __all__ = ["Bench", "ask_baselines", "ask_site"]
@@ -128,15 +128,23 @@ def _bus(talk: _Dialogue, n: int) -> None:
     talk.found[name] = found
     if not serial:
         bus = bus_of(where, Setting(9600, "N", 1))
-        kinds = [answer.kind for answer in found] or ["modbus-tcp"]
-        talk.buses.append(BusDraft(name, kinds[0], host=bus.host, tcp_port=bus.tcp_port))
+        kind = _kind(ask, key, found, TCP_KINDS)
+        talk.buses.append(BusDraft(name, kind, host=bus.host, tcp_port=bus.tcp_port))
         return
     setting = found[0].setting if found else Setting(9600, "N", 1)
     stop_bits = 1 if found and found[0].stop_bits_either else setting.stop_bits
     baud = ask.ask(f"{key}.baud", "Baud", number(300, 921_600), str(setting.baud))
     parity = ask.ask(f"{key}.parity", "Parity (N, E, O)", choice("N", "E", "O"), setting.parity)
     stops = ask.ask(f"{key}.stop_bits", "Stop bits", number(1, 2), str(stop_bits))
-    talk.buses.append(BusDraft(name, "modbus-rtu", where, baud, parity, stops))
+    kind = _kind(ask, key, found, SERIAL_KINDS)
+    talk.buses.append(BusDraft(name, kind, where, baud, parity, stops))
+
+
+def _kind(ask: Questions, key: str, found: Sequence[Answer], kinds: tuple[str, ...]) -> str:
+    """The kind that answered, else the usual one; another only where it was answered beforehand: few need it."""
+    if ask.has(f"{key}.kind"):
+        return ask.ask(f"{key}.kind", "Kind of line", choice(*kinds))
+    return found[0].kind if found else kinds[0]
 
 
 def _device(talk: _Dialogue, n: int) -> None:

@@ -21,7 +21,7 @@ _SERIAL_REASONS = (
     "the unit address: --all asks 1 to 247",
     "speed and parity: --baud 1200,2400,4800 --parity N,E,O, if the instrument's menu says so",
     "an instrument that thinks for long or sleeps: --timeout 1",
-    "Modbus ASCII: an instrument set to it hears no RTU; choose RTU in its menu",
+    "Modbus ASCII: an instrument set to it hears no RTU; choose RTU in its menu, or scan with --kind modbus-ascii",
 )
 _TCP_REASONS = (
     "the unit address: --all asks 1 to 247; a converter passes it on to its serial line",

@@ -15,6 +15,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gateway import config
+from gateway.drivers.live import live_values
+from gateway.drivers.profiles import load as load_profile
+from gateway.drivers.target import Setting, bus_of
 from gateway.errors import InputError
 from gateway.setup import read_answers, run_setup
 from gateway.setup_checks import measured, packs, profile_named, profiles_like, time_zone
@@ -217,7 +220,7 @@ def test_only_what_a_rule_asks_for_needs_a_baseline(tmp_path: Path) -> None:
 
 def test_a_transmitter_of_4_to_20_milliamperes_gets_its_scale(tmp_path: Path) -> None:
     """What a module sends as mA becomes a level by the two ends of its range."""
-    module = {"profile": "waveshare", "unit": 1, "name": "loop", "points": "AI1", "set": True}
+    module = {"profile": "waveshare analog", "unit": 1, "name": "loop", "points": "AI1", "set": True}
     channel = {"loop": {"AI1": {"quantity": "level", "unit": "ft", "at_4_mA": 0, "at_20_mA": "10 ft"}}}
     status, _, err = setup(tmp_path, answered(device={"1": module}, channel=channel))
     assert status == 0, err
@@ -247,6 +250,26 @@ def test_live_values_stand_beside_the_channels(tmp_path: Path) -> None:
         status, _, err = setup(tmp_path, answers, offline=False)
     assert status == 0, err
     assert "# showed 0.960701 bar when this was written" in (tmp_path / "site.toml").read_text(encoding="utf-8")
+
+
+def test_points_are_shown_as_they_are_or_with_what_is_wrong() -> None:
+    """A value with its unit, a NaN as no number, and a register the device does not have: each point by itself."""
+    words = {2: 0x3F75, 3: 0xF07B, 4: 0x7FC0, 5: 0x0000}
+    with served({3: holding(words)}) as path:
+        told = live_values(bus_of(path, Setting(9600, "N", 1)), 3, load_profile("keller-series30"))
+    assert str(told["P1"]) == "0.960701 bar"
+    assert str(told["P2"]) == "no value: not a number"
+    assert str(told["TOB1"]) == "no value: the device has no such register"
+
+
+def test_a_line_of_another_kind_is_answered_beforehand(tmp_path: Path) -> None:
+    """An instrument that speaks Modbus ASCII alone needs its kind of line, and setup writes it."""
+    isco = {"profile": "isco", "unit": 2, "name": "isco", "points": "level", "confirmed": True}
+    lines = {"1": dict(LINE) | {"kind": "modbus-ascii"}}
+    assert setup(tmp_path, answered(bus=lines, device={"1": isco}))[0] == 0
+    loaded = config.read(tmp_path / "site.toml")
+    assert loaded.site is not None
+    assert loaded.site.buses["rs485"].kind == "modbus-ascii"
 
 
 @pytest.mark.parametrize(("text", "name"), [("hamilton", "hamilton-ph-arc"), ("MAG 6000", "siemens-mag6000")])
