@@ -63,7 +63,7 @@ class ModbusLine:
             raise ValueError(f"bus {bus.name}: a Modbus line is one of {', '.join(MODBUS_KINDS)}, not {bus.kind}")
         self.bus = bus
         self.counts = LineCounts()
-        self.was_reset = False  # the last connection was closed from this side
+        self.was_reset = False  # the last connection was closed from this side, after something was asked on it
         self.latency_s = 0.0  # of the last answer
         self._on_lost = on_lost
         self._connection = Connection(bus, self._received, self._lost)
@@ -77,6 +77,7 @@ class ModbusLine:
         self._buffer = b""
         self._unanswered = 0
         self._foreign = 0
+        self._asked = False  # since the connection was made
         self._echo_known = not self._serial
         self._parked = False  # closed for idleness
         self._idle: asyncio.TimerHandle | None = None
@@ -95,8 +96,8 @@ class ModbusLine:
     async def open(self) -> None:
         """Opens the port, exclusively, or connects. BusDown says why it could not be done."""
         self.close()
-        self.was_reset = False
         await self._connect()
+        self.was_reset = False
 
     def close(self) -> None:
         """Closes port or connection; a request that is out fails with BusDown. Harmless when not open."""
@@ -189,6 +190,7 @@ class ModbusLine:
             await self._connect()
         loop = asyncio.get_running_loop()
         limit_s = max(timeout_s, 2 * self._wire_s(expected))
+        self._asked = True
         request = self._request = Outstanding(expected, loop.time(), limit_s)
         if not self._tagged:
             self._buffer = b""  # whatever is left there is not the answer to this request
@@ -247,6 +249,7 @@ class ModbusLine:
         await self._connection.open()
         self._buffer = b""
         self._unanswered = self._foreign = 0
+        self._asked = False
         self._quiet.heard(asyncio.get_running_loop().time())
 
     def _rest(self) -> None:
@@ -364,7 +367,7 @@ class ModbusLine:
     def _reset(self) -> None:
         """The connection is of no more use: close it, so that the caller opens a new one."""
         self.counts.resets += 1
-        self.was_reset = True
+        self.was_reset = self._asked
         log.debug("bus %s: closing %s to start afresh", self.bus.name, self.where)
         self.close()
 

@@ -228,3 +228,74 @@ def test_a_server_that_accepts_and_hangs_up_is_not_called_without_a_pause() -> N
         assert 2 <= called <= 6  # after 0, 1, 3, 7, 15 and 31 s
 
     asyncio.run(scenario())
+
+
+def test_a_server_that_greets_with_a_banner_is_not_called_all_the_time() -> None:
+    """A login prompt where Modbus TCP was expected is broken framing before anything was asked: calls have pauses."""
+
+    async def scenario() -> None:
+        called = 0
+
+        async def greet(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+            nonlocal called
+            called += 1
+            await asyncio.sleep(0.002)
+            writer.write(b"Welcome to the serial server\r\nlogin: ")
+            with suppress(ConnectionError):
+                await reader.read()
+            writer.close()
+
+        server = await asyncio.start_server(greet, "127.0.0.1", 0)
+        delivered: list[Sample] = []
+        bus = PollBus(
+            Bus("bench", "modbus-tcp", host="127.0.0.1", tcp_port=server.sockets[0].getsockname()[1]),
+            [device(1)],
+            [channel("d1", 0, 1_000_000)],
+            ScaledClock(30),
+            lambda samples, _now: delivered.extend(samples),
+            profiles={"d1": profile(0)},
+            jitter=lambda: 0.0,
+        )
+        polling = asyncio.create_task(bus.run())
+        async with asyncio.timeout(PATIENCE_S):
+            while len(delivered) < 30:  # noqa: ASYNC110 - the deliveries are the bus's own
+                await asyncio.sleep(0.005)
+        polling.cancel()
+        with suppress(asyncio.CancelledError):
+            await polling
+        server.close()
+        await server.wait_closed()
+        await asyncio.sleep(0.02)  # the far end hears of it
+        assert {sample.value for sample in delivered} == {None}
+        assert 2 <= called <= 6 + 30  # the doubling pauses, and at most once more for every poll
+
+    asyncio.run(scenario())
+
+
+def test_a_swallowing_peer_is_called_anew_while_every_device_is_left_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    """With the only device in its growing pauses the connection is found useless by itself, and made anew each time."""
+    monkeypatch.setattr(modbus, "_MUTE_S", 0.15)
+
+    async def scenario() -> None:
+        server = TcpDevices(Devices(silent={1}))
+        await server.start()
+        bus = PollBus(
+            over_tcp(server),
+            [device(1, 20_000)],
+            [channel("d1", 0, 3_600_000_000)],  # asked once, and then not for an hour
+            ScaledClock(1),
+            lambda _samples, _now: None,
+            profiles={"d1": profile(0)},
+        )
+        polling = asyncio.create_task(bus.run())
+        async with asyncio.timeout(PATIENCE_S):
+            while server.accepted < 2:  # noqa: ASYNC110 - the far end's own count
+                await asyncio.sleep(0.01)
+        assert 1 <= len(server.devices.log) <= 2
+        assert bus.line.counts.resets == 1
+        polling.cancel()
+        with suppress(asyncio.CancelledError):
+            await polling
+        await server.kill()
+
+    asyncio.run(scenario())
