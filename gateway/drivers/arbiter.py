@@ -50,6 +50,13 @@ class Arbiter:
         self._busy = False
         self._grant()
 
+    def give_up(self, error: Exception) -> None:
+        """Nobody who waits will get a turn any more."""
+        for waiting in self._waiting:
+            if not waiting.granted.done():
+                waiting.granted.set_exception(error)
+        self._waiting.clear()
+
     def _look_in(self, wait_s: float) -> None:
         loop = asyncio.get_running_loop()
         if self._look is not None:

@@ -100,7 +100,6 @@ class PollBus:
         self._timetable = tuple(Entry.of(p, self._states[p.device.name], self._alarm_channels) for p in polls)
         self.hasten(self._hot)
         self._tried.clear()
-        self._line_turns = LineTurns(self.line, self._clock)
         try:
             async with asyncio.TaskGroup() as group:
                 group.create_task(self._keep_open(), name=f"bus {self.bus.name}: connection")
@@ -116,6 +115,8 @@ class PollBus:
             raise
         finally:
             self.line.close()
+            self._line_turns.give_up(BusDown(f"bus {self.bus.name} was closed"))
+            self._line_turns = LineTurns(self.line, self._clock)
 
     def hasten(self, channels: Collection[str]) -> None:
         """From now on poll these channels at their fast period, between the slots they have anyway, and no others.

@@ -41,6 +41,10 @@ class LineTurns:
             self._hush_until_s = state.free_at_s
         self._arbiter.release()
 
+    def give_up(self, error: Exception) -> None:
+        """Whoever waits for a turn gets this error instead."""
+        self._arbiter.give_up(error)
+
     def _ready_in_s(self, state: DeviceState) -> float:
         """In how many seconds the device may be asked: not while an earlier answer may come, nor within a gap."""
         busy_s = self._line.busy_s(state.device.unit)

@@ -8,9 +8,15 @@ import pytest
 
 from gateway.clock import ScaledClock, SystemClock
 from gateway.drivers.bus import PollBus
+from gateway.drivers.device_state import DeviceState
 from gateway.drivers.health import Latencies
+from gateway.drivers.modbus import ModbusLine
+from gateway.drivers.poll import DevicePoll
+from gateway.drivers.quirks import Quirks
+from gateway.drivers.timetable import Entry
 from gateway.model import Fault, Quality
 from gateway.signals.qc import Evidence, QualityControl, evidence
+from gateway.site import Bus
 from tests.support.polling import Deliveries, over_tcp, polling, run, serial
 from tests.support.scripted_devices import Devices, SerialDevices, TcpDevices, channel, device, profile
 
@@ -226,6 +232,19 @@ def test_only_what_a_rule_has_under_way_is_polled_faster() -> None:
         assert len(delivered.of("d2-0")) >= 0.9 * slots
 
     run(scenario)
+
+
+@pytest.mark.parametrize(("refresh_us", "next_us"), [(16, 30), (15, 15), (11, 15), (10, 10), (None, 10)])
+def test_nothing_is_asked_faster_than_it_renews_its_values(refresh_us: int | None, next_us: int) -> None:
+    """Of a poll of 30: a refresh over half of it leaves no room, one of 11 room for one poll, of 10 for two."""
+    known = replace(profile(0), quirks=Quirks(refresh_us=refresh_us))
+    spec = replace(channel("d1", 0, 30), fast_poll_us=1 if refresh_us else None)
+    poll = DevicePoll(device(1), known, [spec], ModbusLine(Bus("bench", "modbus-rtu")))
+    entry = Entry.of(poll, DeviceState(device(1)), ())
+    entry.start(0)
+    entry.slots, _ = entry.slots.taken(0)
+    entry.hasten({"d1-0"})
+    assert entry.due_us == next_us
 
 
 def test_a_full_line_has_no_time_for_more() -> None:

@@ -1,6 +1,8 @@
 """Who is asked when on one line: waits that hold up nobody, gaps, ranks, orders. Real ptys, judged by the far end."""
 
 import asyncio
+import os
+from collections.abc import Awaitable, Callable
 from dataclasses import replace
 from itertools import pairwise
 
@@ -8,6 +10,7 @@ import pytest
 
 from gateway.clock import SystemClock
 from gateway.drivers.bus import PollBus
+from gateway.drivers.frames import crc16
 from gateway.drivers.modbus import ModbusLine
 from gateway.drivers.quirks import Quirks, Trigger
 from gateway.errors import BusDown, DeviceSilent
@@ -185,6 +188,57 @@ def test_an_order_tells_its_maker_what_became_of_it() -> None:
     run(scenario)
 
 
+class SlowDevices(SerialDevices):
+    """Devices that think for 20 ms before they answer; `overlaps` counts requests that came while one did."""
+
+    overlaps = 0
+    _thinking = False
+
+    def _readable(self) -> None:
+        self._buffer += os.read(self.master, 4096)
+        while len(self._buffer) >= 8:
+            frame, self._buffer = self._buffer[:8], self._buffer[8:]
+            self.overlaps += self._thinking
+            self._thinking = True
+            self.devices.log.append(Asked(self._loop.time(), 0.0, frame[0], frame[1], 0, 0))
+            self._loop.call_later(0.02, self._answer, frame)
+
+    def _answer(self, frame: bytes) -> None:
+        self._thinking = False
+        body = self.devices.answer(frame[:-2])
+        assert body is not None
+        os.write(self.master, body + crc16(body))
+
+
+def test_there_is_one_request_on_the_line_whoever_wants_it() -> None:
+    """Polls of three devices and orders to them all at once: none is sent before the one before it was answered."""
+
+    async def scenario() -> None:
+        peer = SlowDevices(Devices())
+        devices = [device(unit, 500_000) for unit in (1, 2, 3)]
+        channels = [channel(f"d{unit}", 0, 10_000) for unit in (1, 2, 3)]
+        known = {f"d{unit}": profile(0) for unit in (1, 2, 3)}
+        bus = PollBus(serial(peer), devices, channels, SystemClock(), Deliveries().deliver, profiles=known)
+
+        def horn(unit: int) -> Callable[[ModbusLine], Awaitable[None]]:
+            return lambda line: line.command(unit, bytes((6, 0, 9, 0, 1)), 1.0)
+
+        async with polling(bus) as until:
+            await until(lambda: len(peer.devices.log) >= 3)
+            await asyncio.gather(*(bus.order(f"d{unit}", horn(unit)) for unit in (1, 2, 3) for _ in range(3)))
+            await until(lambda: len(peer.devices.log) >= 30)
+            health = bus.health()
+        peer.close()
+        orders = [place for place, asked in enumerate(peer.devices.log) if asked.function == 6]
+        assert len(orders) == 9
+        polls_between = sum(a.function == 3 for a in peer.devices.log[orders[0] : orders[-1]])
+        assert 2 <= polls_between <= 4  # every fourth turn is somebody's who waits: orders starve nobody
+        assert peer.overlaps == 0
+        assert not any(d.timeouts or d.desyncs for d in health.devices)
+
+    run(scenario)
+
+
 def test_orders_that_nobody_carries_out_are_refused_in_the_end() -> None:
     """Sixteen wait at most; the next one is told so at once and may be made again."""
 
@@ -230,9 +284,12 @@ def test_a_port_whose_polls_stop_is_opened_afresh_although_every_task_lives() ->
         async with polling(bus) as until:
             await until(lambda: len(delivered.calls) >= 2)
             stuck = asyncio.create_task(bus.order("d1", never))
+            behind = asyncio.create_task(bus.order("d1", never))
             with pytest.raises(BusDown, match=r"no poll of d1 came to an end for .*: opening .* afresh"):
                 await until(lambda: False)
         assert not bus.line.connected
+        with pytest.raises(BusDown, match="bus bench was closed"):
+            await behind
         before = len(delivered.calls)
         async with polling(bus) as until:
             await until(lambda: any(sample.value == 100 for call in delivered.calls[before:] for sample in call))
