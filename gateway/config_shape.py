@@ -6,6 +6,7 @@ checked by `site_build`.
 
 from typing import Annotated, Any, Literal
 
+from gateway.config_duty import DutyTable
 from gateway.config_files import Source
 from gateway.config_flow import CrossCheckTable, PrimaryTable, TotalizerTable
 from gateway.config_mistakes import ANY_SITE
@@ -266,6 +267,8 @@ class ContactTable(Table):
     notify: Annotated[list[str], Field(min_length=1)]
     from_severity: SeverityWord = "warning"
     language: Literal["en"] = "en"
+    role: Literal["superintendent", "operator", "technician", "discharger", "engineer"] | None = None
+    """What the duty roster may call this person."""
 
 
 class PartTable(OpenTable):
@@ -320,6 +323,7 @@ class SiteFile(Table):
     calibration: dict[str, Duration] = {}
     """[calibration]: how often each channel is calibrated, as ph = "28 d"."""
     contacts: dict[str, ContactTable] = {}
+    duty: DutyTable | None = None
     notify: dict[str, PartTable] = {}
     sinks: dict[str, PartTable] = {}
     alarms: dict[str, AlarmTable] = {}

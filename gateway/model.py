@@ -271,6 +271,8 @@ class MessageKind(StrEnum):
     REALARM = "realarm"
     RETURNED = "returned"
     NOTICE = "notice"
+    ESCALATED = "escalated"  # nobody has acknowledged: the next step of the duty roster
+    REMINDER = "reminder"  # acknowledged, and the cause still stands
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,6 +7,7 @@ caller commits the Outcome and then tells the world (decision 0003).
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
+from gateway.alarms.callout import CallOut
 from gateway.alarms.engine import AlarmEngine, EngineStep
 from gateway.alarms.memory import from_json
 from gateway.judgement import Judgement, unreadable
@@ -81,6 +82,7 @@ class Pipeline:
         self.start = start
         self.interlock = Interlock(site.discharging, dict(site.channels))
         self.engine = AlarmEngine(site)
+        self.callout = CallOut(site, self.engine)
         self.judgement = Judgement(site, start)
         self.watches = Watches(site, start, self.accounts.flows)
         volumes = volumes_today(site, self.watches.totals, self.accounts.flows, measured)
@@ -191,6 +193,10 @@ class Pipeline:
                     continue
                 alarms[key] = value
         step.alarms(self.engine.restore(alarms, resume))
+        try:
+            self.callout.restore(state, resume)
+        except (LookupError, TypeError, ValueError) as error:
+            step.notes.append(unreadable("callout", error, resume))
         self.watches.stood(self.engine.view(), resume.now, step)
         self.judgement.stood(view.id for view in self.engine.view() if view.state is not AlarmState.NORMAL)
         return self._close(step, resume.now)
@@ -318,10 +324,14 @@ class Pipeline:
         if deadline_us is not None:
             self._next_us = min(self._next_us, deadline_us)
         if step.alarm_events:
+            self.callout.hear(step.alarm_events)
             self.watches.alarmed(step.alarm_events, step)
+        if self.callout.deadline_us <= now.mono_us:
+            step.messages.extend(self.callout.tick(now))
         if step.orders:
             note_orders(step)
-        self._next_us = min(self._next_us, self.watches.deadline_us)
+        self._next_us = min(self._next_us, self.watches.deadline_us, self.callout.deadline_us)
+        step.state.update(self.callout.changes())
         if step.is_empty:
             return _QUIET
         step.state.update(self.engine.changes())

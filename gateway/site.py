@@ -14,8 +14,8 @@ from gateway.upkeep import Upkeep
 
 __all__ = [
     "Span", "Conversion", "Primary", "CrossCheck", "Counter", "Channel", "Witness", "Discharging", "Baseline", "Term",
-    "TownFlow", "Rule", "AlarmPolicy", "Contact", "Bus", "Device", "Part", "LawNote", "Site", "SERIAL_KINDS",
-    "TCP_KINDS", "MODBUS_KINDS",
+    "TownFlow", "Rule", "AlarmPolicy", "Contact", "Duty", "DutyStep", "Bus", "Device", "Part", "LawNote", "Site",
+    "SERIAL_KINDS", "TCP_KINDS", "MODBUS_KINDS",
 ]  # fmt: skip
 
 
@@ -257,7 +257,33 @@ class Contact:
     from_severity: Severity = Severity.WARNING
     language: str = "en"
     email: str = ""
+    role: str = ""  # `superintendent`, `operator`, `technician`, `discharger`, `engineer`
     pin: str = ""  # where the PIN is that this person adds to what they text (`gateway.secret`)
+
+
+@dataclass(frozen=True, slots=True)
+class DutyStep:
+    """Who is called so long after an alarm, while nobody has acknowledged it. `tell` are ids of contacts."""
+
+    after_us: int
+    tell: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Duty:
+    """The duty roster: whom an unacknowledged alarm of `from_severity` and above calls, and when.
+
+    After the last step everybody in it is called again every `repeat_us` until somebody acknowledges. While an
+    acknowledged one still stands, those who were told are reminded every `reminder_us`; None: never.
+    """
+
+    steps: tuple[DutyStep, ...] = ()
+    repeat_us: int = 1_800_000_000
+    reminder_us: int | None = 3_600_000_000
+    from_severity: Severity = Severity.HIGH
+
+
+NO_DUTY = Duty()
 
 
 @dataclass(frozen=True, slots=True)
@@ -347,6 +373,7 @@ class Site:
     upkeep: Upkeep = field(default_factory=Upkeep)
     unbound_rules: tuple[str, ...] = ()  # rules of the packs that judge nothing at this site
     law_notes: tuple[LawNote, ...] = ()  # what the ordinances leave open, for reports
+    duty: Duty = NO_DUTY
     inputs: Mapping[str, ContactInput] = field(default_factory=dict)  # by channel
     outputs: Mapping[str, Output] = field(default_factory=dict)
     sampler: Sampler = field(default_factory=Sampler)

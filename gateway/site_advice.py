@@ -210,6 +210,8 @@ def _people(site: Site, problems: Problems) -> None:
     if not site.contacts:
         problems.warning(("contacts",), "nobody is told of any alarm")
         return
+    if not site.duty.steps:
+        problems.warning(("duty",), "is missing: nobody is called again when nobody acknowledges an alarm")
     present = {contact.id for contact in site.contacts}
     wanted = {role for rule in site.rules for role in rule.tell}
     for role in sorted(wanted - present):

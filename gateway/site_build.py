@@ -17,6 +17,7 @@ from gateway.site import Channel, Discharging, Site, TownFlow, Witness
 from gateway.site_alarms import build_alarms
 from gateway.site_baselines import build_baselines
 from gateway.site_channels import IN_THE_LIQUID, build_channels, convert
+from gateway.site_duty import build_duty
 from gateway.site_outputs import build_inputs, build_outputs, output_alarms
 from gateway.site_parts import build_buses, build_contacts, build_devices, build_parts
 from gateway.site_polling import check_polling
@@ -101,6 +102,7 @@ def build_site(
     devices = build_devices(tree, _declared(content, "buses"), profiles, problems)
     known_profiles = {name: loaded.profile for name, loaded in profiles.items()}
     check_polling(channels, devices, buses, known_profiles, problems)
+    contacts = build_contacts(tree.contacts, _notifiers(tree, content), problems)
     site = Site(
         id=tree.site.id,
         name=tree.site.name,
@@ -110,7 +112,8 @@ def build_site(
         rules=tuple(replace(rule, severity=alarms[rule.alarm].severity) for rule in rules),
         discharging=discharging,
         alarms=alarms,
-        contacts=build_contacts(tree.contacts, _notifiers(tree, content), problems),
+        contacts=contacts,
+        duty=build_duty(tree.duty, contacts, problems),
         buses=buses,
         devices=devices,
         sinks=build_parts("sinks", tree.sinks, problems),

@@ -154,7 +154,15 @@ def build_contacts(
             problems.error(("contacts", name, "email"), f"{table.email!r} is no e-mail address")
     return tuple(
         Contact(
-            name, t.name, tuple(t.notify), t.phone, Severity[t.from_severity.upper()], t.language, t.email, t.pin_file
+            id=name,
+            name=t.name,
+            notifiers=tuple(t.notify),
+            phone=t.phone,
+            from_severity=Severity[t.from_severity.upper()],
+            language=t.language,
+            email=t.email,
+            role=t.role or "",
+            pin=t.pin_file,
         )
         for name, t in tables.items()
     )

@@ -28,7 +28,7 @@ class Step(Said):
     def is_empty(self) -> bool:
         """Whether there is nothing to commit and nobody to ask."""
         said = self.conditions or self.notes or self.state or self.orders
-        return not (said or self.readings or self.findings or self.alarm_events)
+        return not (said or self.readings or self.findings or self.alarm_events or self.messages)
 
     def outcome(self, *, watching: bool) -> Outcome:
         """The Outcome, in order of time; `watching` asks for a commit now although nothing happened."""

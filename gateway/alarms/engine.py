@@ -8,24 +8,25 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 from zoneinfo import ZoneInfo
 
-from gateway.alarms.duty import code_of, tell
+from gateway.alarms.duty import call, tell
 from gateway.alarms.machine import deadlines, observe, step
 from gateway.alarms.memory import AlarmMemory, from_json, resumed, to_json
 from gateway.alarms.moves import Event, Stimulus
 from gateway.alarms.record import AlarmRecord, Cause, Input, display_state, moment
+from gateway.alarms.view import AlarmView, view_of
 from gateway.alarms.wording import LANGUAGES, SensorHealth, Subject, clock_text
 from gateway.model import (
     AlarmEdge,
     AlarmEvent,
-    AlarmState,
     Condition,
     FindingEvent,
     Instant,
     Message,
+    MessageKind,
     Resume,
     Severity,
 )
-from gateway.site import AlarmPolicy, Site
+from gateway.site import AlarmPolicy, Contact, Site
 
 __all__ = ["AlarmEngine", "AlarmView", "EngineStep"]
 
@@ -42,21 +43,6 @@ class EngineStep:
     messages: tuple[Message, ...] = ()
     refused: str = ""
     reply: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class AlarmView:
-    """One line of a status list. `since` is when the cause began; `reason` that of the cover, else of the cause."""
-
-    id: str
-    state: AlarmState
-    occurrence: int
-    severity: Severity
-    since: Instant | None
-    acked_by: str
-    reason: str
-    shelved_until: Instant | None
-    code: str = ""
 
 
 @dataclass(slots=True)
@@ -147,6 +133,14 @@ class AlarmEngine:
         """Let go of a latched alarm; refused unless its cause is known to have gone."""
         return self._act(alarm, Stimulus(Event.RESET, actor=actor), now)
 
+    def call(self, alarm: str, people: Sequence[Contact], kind: MessageKind, number: int, now: Instant) -> EngineStep:
+        """Tell people of the present occurrence again; from now on they hear of its end. Nothing else changes."""
+        memory = self._memories[self._known(alarm)]
+        subject = Subject(self._site, alarm, self._rules.get(alarm), self._zone, LANGUAGES["en"])
+        memory, messages = call(subject, memory, people, self._sensor(alarm), kind=kind, number=number, now=now)
+        self._keep(alarm, memory)
+        return EngineStep(messages=messages)
+
     def find(self, code: str) -> tuple[str, int]:
         """The alarm and occurrence an acknowledgement code stands for. Raises LookupError for one never given."""
         number, _, occurrence = code.strip().partition("-")
@@ -157,7 +151,7 @@ class AlarmEngine:
 
     def view(self) -> tuple[AlarmView, ...]:
         """Every alarm of the site, in the order of the site file."""
-        return tuple(self._view(alarm) for alarm in self._site.alarms)
+        return tuple(view_of(a, self._memories[a], self._site.alarms[a]) for a in self._site.alarms)
 
     def changes(self) -> dict[str, Any]:
         """The durable state, JSON-able, of every alarm that changed since the last call, under `alarm:<id>`."""
@@ -323,32 +317,6 @@ class AlarmEngine:
             self._due_us[alarm] = min(d[0] for d in due)
         else:
             self._due_us.pop(alarm, None)
-
-    def _view(self, alarm: str) -> AlarmView:
-        memory = self._memories[alarm]
-        record, state = memory.record, display_state(memory.record)
-        reasons = {
-            AlarmState.OUT_OF_SERVICE: f"{record.out_of_service_by}: {record.out_of_service_reason}",
-            AlarmState.SUPPRESSED: f"{record.suppressed_by} is active",
-            AlarmState.SHELVED: "" if record.shelf is None else f"{record.shelf.actor}: {record.shelf.reason}",
-            AlarmState.NORMAL: "",
-        }
-        reason = reasons.get(state, memory.reason)
-        if not self._site.alarms[alarm].enabled:
-            reason = "disabled by configuration"
-        quiet = record.acked and not record.active and not record.latched
-        since = record.began_at if memory.finding is None else memory.finding.since
-        return AlarmView(
-            alarm,
-            state,
-            record.occurrence,
-            record.severity,
-            None if quiet else since,
-            record.acked_by,
-            reason,
-            None if record.shelf is None else record.shelf.until,
-            code_of(memory) if memory.number else "",
-        )
 
 
 def _remembering(memory: AlarmMemory, condition: Condition, event: Event) -> AlarmMemory:

@@ -20,8 +20,8 @@ from gateway.model import AlarmEvent, AlarmState, Finding, FindingEvent, Instant
 from gateway.site import Rule, Site
 
 __all__ = [
-    "LANGUAGES", "SHORTENED", "SensorHealth", "Subject", "septets", "transliterate", "raised_text", "returned_text",
-    "clock_text", "duration_text", "number_text",
+    "ENDED", "LANGUAGES", "SHORTENED", "SensorHealth", "Subject", "septets", "transliterate", "raised_text",
+    "returned_text", "clock_text", "duration_text", "number_text",
 ]  # fmt: skip
 
 LANGUAGES: Mapping[str, Phrases] = {"en": language_en.PHRASES}
@@ -42,7 +42,7 @@ _SUMMARY = ("lasted", "extreme")
 _SENTENCES = ("sensor_ok", "sensor_fault", "because", "reminder", "after_restart", "action")
 _UNITS = {"pH": "", "s.u.": "", "1": "", "degC": "C", "degF": "F"}
 _UNIT_SEPTETS = 12
-_ENDED = frozenset({
+ENDED = frozenset({
     AlarmState.NORMAL, AlarmState.RETURNED_UNACKNOWLEDGED, AlarmState.LATCHED_UNACKNOWLEDGED,
     AlarmState.LATCHED_ACKNOWLEDGED,
 })  # fmt: skip
@@ -105,10 +105,11 @@ def raised_text(
     return _fitted(fields)
 
 
-def returned_text(subject: Subject, event: AlarmEvent, *, code: str, began: Instant) -> str:
+def returned_text(subject: Subject, event: AlarmEvent, *, code: str, began: Instant, reminder: int = 0) -> str:
     """The text of an alarm whose cause has gone: value now, how long it lasted, how far it went.
 
-    It asks for an acknowledgement only when one is still owed. The result is ASCII and at most 160 septets.
+    `event.at` is when it went; `reminder` counts the calls since, while nobody has acknowledged. It asks for an
+    acknowledgement only when one is still owed. The result is ASCII and at most 160 septets.
     """
     words, finding = subject.phrases, event.finding
     ended = finding is not None and finding.event is FindingEvent.CLEARED
@@ -124,6 +125,7 @@ def returned_text(subject: Subject, event: AlarmEvent, *, code: str, began: Inst
             "at": words.at.format(time=clock_text(event.at, subject, event.at)),
             "lasted": duration_text(max(0, lasted_us), words),
             "extreme": _extreme(subject, finding),
+            "reminder": words.reminder.format(number=reminder) if reminder else "",
             "after_restart": words.after_restart if event.inferred else "",
             "code": (words.acknowledge if owed else words.reference).format(code=code),
         }
@@ -258,7 +260,7 @@ def _is_near(rule: Rule | None, finding: Finding | None) -> bool:
 
 def _state(subject: Subject, event: AlarmEvent, since: Instant) -> str:
     words, finding, rule = subject.phrases, event.finding, subject.rule
-    if event.to_state in _ENDED:
+    if event.to_state in ENDED:
         return words.ended
     if finding is not None and finding.event is FindingEvent.PREALARM:
         left_us = 0 if rule is None else rule.duration_us - (event.at.mono_us - since.mono_us)

@@ -59,8 +59,9 @@ def test_a_story_is_found_told_and_delivered(scenario: str, speed: int, alarms: 
         assert sum(alarm in line for line in raised) == 1, raised
     assert len(raised) == summary["alarms_raised"] == len(alarms)
     phone = [line for line in lines if " TEXT to " in line]
-    assert len(phone) == summary["texts_delivered"] == len(texts), phone
-    for words, line in zip(texts, phone, strict=True):
+    assert len(phone) == summary["texts_delivered"], phone
+    once = [line for line in phone if " Reminder " not in line]  # nobody answers here, so the roster calls again
+    for words, line in zip(texts, once, strict=True):
         assert words in line
 
 

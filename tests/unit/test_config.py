@@ -20,7 +20,7 @@ from gateway.errors import ConfigError
 from gateway.model import Severity
 from gateway.schema import run_schema
 from gateway.shipped import names, shipped
-from gateway.site import Conversion, Site, Span, Witness
+from gateway.site import Contact, Conversion, Duty, DutyStep, Site, Span, Witness
 from gateway.site_channels import DEFAULT_FAIL_SPANS
 from gateway.site_outputs import output_alarms
 from gateway.units import QUANTITIES, conversion
@@ -398,3 +398,24 @@ def test_the_characters_of_each_kind_of_bus(tmp_path: Path) -> None:
     buses = config.load(site).buses.values()
     assert [(b.data_bits, b.parity, b.stop_bits) for b in buses][:3] == [(7, "E", 1), (8, "N", 1), (8, "N", 1)]
     assert [b.close_when_idle_us for b in buses] == [None, None, None, 2_000_000]
+
+
+def test_a_contact_and_the_roster_are_as_the_file_says(tmp_path: Path) -> None:
+    """Every key of a person lands where it belongs; a role in the roster stands for everybody who has it."""
+    path = tmp_path / "site.toml"
+    path.write_text(
+        '[site]\nid = "x"\nname = "x"\ndischarger = "x"\ntime_zone = "UTC"\nordinances = []\n'
+        '[contacts.ann]\nname = "Ann"\nphone = "+15185550123"\nemail = "ann@example.org"\npin_file = "/etc/pin"\n'
+        'notify = ["bench"]\nfrom_severity = "high"\nrole = "operator"\n'
+        '[contacts.bob]\nname = "Bob"\nnotify = ["bench"]\nrole = "operator"\n[notify.bench]\n'
+        '[duty]\nrepeat = "20 min"\nreminder = "0 s"\nfrom_severity = "critical"\n'
+        '[[duty.steps]]\nafter = "0 min"\ntell = ["ann"]\n[[duty.steps]]\nafter = "15 min"\ntell = ["operator"]\n',
+        encoding="utf-8",
+    )
+    site = config.load(path)
+    assert site.contacts[0] == Contact(
+        id="ann", name="Ann", notifiers=("bench",), phone="+15185550123", from_severity=Severity.HIGH,
+        email="ann@example.org", role="operator", pin="/etc/pin",
+    )  # fmt: skip
+    steps = (DutyStep(0, ("ann",)), DutyStep(15 * MINUTE_US, ("ann", "bob")))
+    assert site.duty == Duty(steps, repeat_us=20 * MINUTE_US, reminder_us=None, from_severity=Severity.CRITICAL)
