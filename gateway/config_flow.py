@@ -27,9 +27,9 @@ class PrimaryTable(Table):
     contractions: Annotated[int, Field(ge=0, le=2)] | None = None
     """Rectangular weir: how many ends of the crest stand clear of the channel's sides; 2 unless stated."""
     crest_height: Quantity | None = None
-    """Weirs: crest or vertex above the floor of the approach channel."""
+    """V-notch: the vertex above the floor of the approach channel."""
     channel_width: Quantity | None = None
-    """Weirs: width of the approach channel."""
+    """V-notch: width of the approach channel."""
     diameter: Quantity | None = None
     """Manning: inside diameter of the pipe."""
     slope: Quantity | None = None

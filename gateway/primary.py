@@ -18,8 +18,8 @@ class Primary:
     equation: str = ""  # v-notch: `kindsvater-shen` or `plain`
     crest_ft: float | None = None  # rectangular, cipolletti: length of the crest
     contractions: int | None = None  # rectangular: ends that stand clear of the channel's sides
-    crest_height_ft: float | None = None  # weirs: crest or vertex above the floor of the approach
-    channel_width_ft: float | None = None  # weirs: width of the approach
+    crest_height_ft: float | None = None  # v-notch: vertex above the floor of the approach
+    channel_width_ft: float | None = None  # v-notch: width of the approach
     diameter_ft: float | None = None  # manning: of the pipe
     slope: float | None = None  # manning: fall over length
     roughness: float | None = None  # manning: n

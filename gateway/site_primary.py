@@ -21,8 +21,8 @@ __all__ = ["build_cross_check", "build_primary", "check_level"]
 _KEYS: Mapping[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
     "parshall": (("throat",), ()),
     "v-notch": (("angle",), ("equation", "crest_height", "channel_width")),
-    "rectangular": (("crest",), ("contractions", "crest_height", "channel_width")),
-    "cipolletti": (("crest",), ("crest_height", "channel_width")),
+    "rectangular": (("crest",), ("contractions",)),
+    "cipolletti": (("crest",), ()),
     "palmer-bowlus": ((), ("points", "curve", "full_head", "full_flow", "shape")),
     "manning": (("diameter", "slope"), ("roughness",)),
     "power": (("coefficient", "head_unit", "exponent", "h_min", "h_max"), ()),

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from gateway.config import load
-from gateway.model import Fault, Instant, Quality, Reading, Sample
+from gateway.model import AlarmEdge, Fault, Instant, Quality, Reading, Sample
 from gateway.pipeline import Pipeline
 
 S = 1_000_000
@@ -151,3 +151,15 @@ def test_a_transmitter_over_a_drowned_flume_is_not_believed(tmp_path: Path) -> N
     manhole.process([Sample("tail", at, (), 0.31)], at)
     (flow,) = play(manhole, [10], TRUE_GPM)
     assert (flow.quality, flow.tests) == (Quality.SUSPECT, ("submerged",))
+
+
+def test_somebody_is_told_by_its_own_word(tmp_path: Path) -> None:
+    """A transmitter that stays at odds with its level raises the flow's sensor alarm, and the reason says why."""
+    manhole = pipeline(tmp_path)
+    raised = []
+    for second in range(0, 240, 5):
+        at = moment(second)
+        samples = [Sample("flow", at, (), 477.1 * M3_H_PER_GPM), Sample("level", at, (), 0.5 + second % 3 * 1e-6)]
+        raised += [e for e in manhole.process(samples, at).alarm_events if e.edge is AlarmEdge.RAISED]
+    assert [e.alarm for e in raised if e.alarm.startswith("sensor-") and "tail" not in e.alarm] == ["sensor-flow"]
+    assert "flow_disagrees" in next(e.reason for e in raised if e.alarm == "sensor-flow")
