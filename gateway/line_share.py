@@ -36,8 +36,8 @@ def line_shares(site: Site, profiles: Mapping[str, Profile]) -> tuple[LineShare,
 
 
 def bits_per_character(bus: Bus) -> int:
-    """One start bit, eight data bits, parity where there is one, and the stop bits."""
-    return 9 + (bus.parity != "N") + bus.stop_bits
+    """One start bit, the data bits, parity where there is one, and the stop bits."""
+    return 1 + bus.data_bits + (bus.parity != "N") + bus.stop_bits
 
 
 def _line(site: Site, bus: Bus, profiles: Mapping[str, Profile]) -> LineShare:

@@ -288,7 +288,16 @@ def _contact(ask: Questions) -> ContactDraft | None:
 
 
 def _bus_record(bus: BusDraft) -> Bus:
-    return Bus(bus.name, bus.kind, bus.port, bus.baud, bus.parity, bus.stop_bits, bus.host, bus.tcp_port)
+    return Bus(
+        bus.name,
+        bus.kind,
+        port=bus.port,
+        baud=bus.baud,
+        parity=bus.parity,
+        stop_bits=bus.stop_bits,
+        host=bus.host,
+        tcp_port=bus.tcp_port,
+    )
 
 
 def _free(wanted: str, taken: set[str]) -> str:

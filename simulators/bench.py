@@ -107,7 +107,7 @@ class Bench:
         if bus.kind in SERIAL_KINDS:
             bits = 1 + bus.data_bits + (bus.parity != "N") + bus.stop_bits
             bus = replace(bus, parity="N", data_bits=8)  # a pseudo-terminal has no others
-            line = Line(bus.baud if self._paced else None, bits_per_character=bits)
+            line = Line(bus.baud if self._paced else None, bits_per_character=bits, strict_speed=True)
             line.open()
             self.lines[bus.name] = line
             serial = SerialServer(

@@ -6,6 +6,7 @@ open, so that one of them being killed never hangs the line up. Bytes that nobod
 
 import asyncio
 import os
+import termios
 import tty
 from collections import deque
 from collections.abc import Callable
@@ -26,7 +27,7 @@ class Line:
 
     `baud` paces the bytes as that speed would; None passes them at once. `cut` loses everything while it is set;
     `delay_s` holds every byte back. Both may be changed at any time. With a `script` the frames pass through its
-    faults before they are paced.
+    faults before they are paced. With `strict_speed` the ends only hear each other while both are set to one speed.
     """
 
     def __init__(
@@ -36,7 +37,9 @@ class Line:
         bits_per_character: int = BITS_PER_CHARACTER,
         script: Script | None = None,
         framing: str = "rtu",
+        strict_speed: bool = False,
     ) -> None:
+        self._strict_speed = strict_speed
         self.cut = False
         self.delay_s = 0.0
         self.gateway_path = ""
@@ -89,10 +92,17 @@ class Line:
         def carry() -> None:
             with suppress(BlockingIOError):
                 data = os.read(source, 4096)
-                if not self.cut:
+                if not self.cut and self._same_speed():
                     onward(data)
 
         return carry
+
+    def _same_speed(self) -> bool:
+        """What a receiver of another speed makes of a frame is no frame: it is lost."""
+        if not self._strict_speed:
+            return True
+        gateway, bench = (termios.tcgetattr(slave)[4:6] for slave in self._slaves)
+        return gateway == bench
 
     def _send(self, target: int, data: bytes) -> None:
         """At once where nothing slows the line, otherwise byte by byte at the moments each would have arrived."""

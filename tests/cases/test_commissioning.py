@@ -117,6 +117,7 @@ def test_a_newcomer_gets_from_nothing_to_a_running_gateway(folder: Path) -> None
         on_the_line = _done(scan, folder)
         for name in ("hamilton-ph-arc", "siemens-mag6000", "keller-series30"):
             assert f'profile = "{name}"' in on_the_line
+        assert len(re.findall(r"^unit +[123] at 19200 8N2", on_the_line, flags=re.MULTILINE)) == 3
         assert 'profile = "eh-liquiline-cm44x"' in _done(scan_tcp, folder)
         probed = _done(probe, folder)
         assert "address = 2091" in probed
