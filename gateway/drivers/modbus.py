@@ -78,7 +78,7 @@ class ModbusLine:
         self._unanswered = 0
         self._foreign = 0
         self._asked = False  # since the connection was made
-        self._echo_known = not self._serial
+        self._echo_known = self._tagged
         self._parked = False  # closed for idleness
         self._idle: asyncio.TimerHandle | None = None
         self._mute: asyncio.TimerHandle | None = None
@@ -144,7 +144,7 @@ class ModbusLine:
 
         Unit 0 of a line without transaction numbers is every device on it: nobody answers, and the line is left alone
         for 200 ms while they carry it out. The confirmation of functions 5 and 6 is the image of the request, as is an
-        adapter's echo: on a serial line of which that is not known yet, the place is read first.
+        adapter's echo: on a line of serial frames of which that is not known yet, the place is read first.
         """
         if unit == _BROADCAST and not self._tagged:
             await self._broadcast(pdu)

@@ -13,6 +13,7 @@ A transcript begins with a sentence and then has one step per line::
     ! BadReply           the read ends with this error, and with nothing else
     ! NoSuchRegister 2   the same, with the exception code of the answer
     counts 1 2 0 0 1     the unit's late, wrong and garbled answers and its resyncs, as counted
+    wait 0.1             nothing happens for so much of the device's timeout
     closed               the connection is closed from the gateway's side
     opened               the gateway connects again
 """
@@ -196,6 +197,8 @@ async def play(name: str, steps: Sequence[str], peer: Pty | Socket, line: Modbus
                 case "!":
                     assert reading is not None, where
                     await _fails(reading, rest.split(), where)
+                case "wait":
+                    await asyncio.sleep(float(rest) * TIMEOUT_S)
                 case "closed":
                     await peer.closed()
                 case "opened":
