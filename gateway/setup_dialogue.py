@@ -288,16 +288,8 @@ def _contact(ask: Questions) -> ContactDraft | None:
 
 
 def _bus_record(bus: BusDraft) -> Bus:
-    return Bus(
-        bus.name,
-        bus.kind,
-        port=bus.port,
-        baud=bus.baud,
-        parity=bus.parity,
-        stop_bits=bus.stop_bits,
-        host=bus.host,
-        tcp_port=bus.tcp_port,
-    )
+    setting = Setting(bus.baud, bus.parity, bus.stop_bits)
+    return bus_of(bus.port or f"[{bus.host}]:{bus.tcp_port}", setting, bus.kind)
 
 
 def _free(wanted: str, taken: set[str]) -> str:

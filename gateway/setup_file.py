@@ -216,6 +216,12 @@ def _contact(site: SiteDraft) -> Iterator[str]:
         yield f"phone = {_q(site.contact.phone)}"
     yield 'notify = ["bench"]'
     yield ""
+    yield "[duty]".ljust(40) + "# until somebody acknowledges"
+    yield 'repeat = "30 min"'
+    yield "[[duty.steps]]"
+    yield 'after = "0 min"'
+    yield f"tell = [{_q(site.contact.role)}]".ljust(40) + "# a second step calls whoever stands in for them"
+    yield ""
     yield "[notify.bench]".ljust(40) + "# prints and files the texts: nobody is woken by it"
 
 

@@ -45,7 +45,7 @@ def run_scan(plan: ScanPlan, out: TextIO, err: TextIO, *, as_json: bool, kind: s
             err.write(f"{told[-1]}\n")
 
     scanner = Scanner(plan, progress, kind)
-    err.writelines(f"{line}\n" for line in _announced(plan, scanner.longest_s))
+    err.writelines(f"{line}\n" for line in _announced(plan, scanner.longest_s, kind))
     interrupted = asyncio.run(until_interrupted(scanner.run()))
     if live:
         err.write(f"\r{'':<60}\r")
@@ -56,7 +56,7 @@ def run_scan(plan: ScanPlan, out: TextIO, err: TextIO, *, as_json: bool, kind: s
     return 0 if scanner.sound else 1
 
 
-def _announced(plan: ScanPlan, longest_s: float) -> Iterator[str]:
+def _announced(plan: ScanPlan, longest_s: float, kind: str) -> Iterator[str]:
     yield (
         f"scan {plan.where}: asks each unit for one register (function 3, register 0) and whoever answers for the "
         "registers that tell its model. It reads only; nothing is written."
@@ -71,6 +71,8 @@ def _announced(plan: ScanPlan, longest_s: float) -> Iterator[str]:
     else:
         wait_ms = plan.timeout_s(plan.settings[0]) * 1e3
         yield f"{units}; an absent one costs {wait_ms:.0f} ms. Modbus TCP first, then bare serial frames through TCP."
+    if kind == "modbus-ascii":
+        yield "Modbus ASCII: seven data bits instead of eight."
     yield f"At most {longest_s:.0f} s if nobody answers. Ctrl-C ends it, with what was found by then."
 
 

@@ -36,7 +36,8 @@ def bus_of(where: str, setting: Setting, kind: str = "") -> Bus:
     `kind` overrides what the place suggests (`modbus-rtu` on a path, `modbus-tcp` on a host).
     """
     if is_serial(where):
-        bus = Bus("line", kind or "modbus-rtu", port=where)
+        # Modbus ASCII sends seven data bits (Modbus over serial line 2.5.2).
+        bus = Bus("line", kind or "modbus-rtu", port=where, data_bits=7 if kind == "modbus-ascii" else 8)
         return with_setting(bus, setting)
     host, port = where, str(_TCP_PORT)
     if where.startswith("["):

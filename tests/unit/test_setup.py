@@ -87,6 +87,7 @@ def test_answers_make_a_file_that_check_passes(tmp_path: Path) -> None:
     assert set(loaded.site.channels) == {"ph"}
     assert loaded.site.buses["rs485"].baud == 19200
     assert [contact.id for contact in loaded.site.contacts] == ["superintendent"]
+    assert not [str(w) for w in loaded.warnings if "duty" in w.path or "contacts" in w.path]
     text = path.read_text(encoding="utf-8")
     assert "# whose limits are judged" in text
     assert f"read {path}" in err
