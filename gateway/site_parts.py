@@ -121,10 +121,8 @@ def build_devices(
             gap_us=_first(table.gap, pace.gap_us, usual.gap_us),
             warm_up_us=_first(table.warm_up, pace.warm_up_us, usual.warm_up_us),
         )
-        if table.watchdog is not None and loaded is not None and loaded.profile.quirks.watchdog is None:
-            problems.error(
-                (*path, "watchdog"), f"{loaded.profile.id} knows no watchdog that could be armed over the line"
-            )
+        if table.watchdog is not None and loaded is not None:
+            _watchdog(table.watchdog, loaded, (*path, "watchdog"), problems)
     if len(devices) > _MAX_DEVICES:
         problems.warning(("devices",), f"one gateway serves up to {_MAX_DEVICES} devices, here are {len(devices)}")
     return devices
@@ -133,6 +131,17 @@ def build_devices(
 def _first(*said: int | None) -> int:
     """What the site says, else the profile, else what is usual."""
     return next(value for value in said if value is not None)
+
+
+def _watchdog(after_us: int, loaded: "DeviceProfile", path: Path, problems: Problems) -> None:
+    watchdog = loaded.profile.quirks.watchdog
+    if watchdog is None:
+        problems.error(path, f"{loaded.profile.id} knows no watchdog that could be armed over the line")
+        return
+    try:
+        watchdog.value(after_us)
+    except ValueError as error:
+        problems.error(path, str(error))
 
 
 def build_contacts(

@@ -23,6 +23,8 @@ from gateway.step import Step
 
 __all__ = ["Watches"]
 
+_CONTACT_HOLD_US = 10_000_000  # ours: a poll that is late on a busy line is no news of a door
+
 
 class Watches:
     """All watches of one site, heard in the order they are built in."""
@@ -146,7 +148,7 @@ def _contacts(site: Site, composite: CompositeWatch | None, start: Instant) -> d
                 composite.contact(role, at, off_normal, said)
 
         severity = _severity(site, spec.alarm)
-        contacts[name] = ContactWatch(spec, site.channels[name].hold_us, severity, start, turned)
+        contacts[name] = ContactWatch(spec, max(site.channels[name].hold_us, _CONTACT_HOLD_US), severity, start, turned)
     return contacts
 
 

@@ -150,6 +150,8 @@ def _relay_device(relays: RelayModule) -> SimDevice:
         if function == 6 and address == relays.watchdog_at:
             relays.armed += [] if values is None else [int(values[0])]
             return None
+        if function == 3 and address == relays.watchdog_at:
+            return None
         if function not in relays.functions:
             return ExcCodes.ILLEGAL_FUNCTION
         if values is not None:

@@ -71,7 +71,7 @@ class RelayModule(Instrument):
 
 
 class Autosampler:
-    """Takes an aliquot at each pulse of the pace relay and an event bottle at each of the grab relay.
+    """Takes an aliquot at every so many pulses of the pace relay, and an event bottle at each of the grab relay.
 
     `taken_input` closes with each aliquot and opens when the relay does; `full_input` closes once the bottle is full.
     """
@@ -85,22 +85,29 @@ class Autosampler:
         taken_input: int | None = None,
         full_input: int | None = None,
         most_aliquots: int = 1000,
+        pulses_per_aliquot: int = 1,
     ) -> None:
-        self.aliquots = self.grabs = 0
+        self.pulses = self.grabs = 0
+        self._each = pulses_per_aliquot
         self._relays = relays
         self._pace, self._grab = pace, grab
         self._taken, self._full = taken_input, full_input
         self._most = most_aliquots
         relays.on_coil = self._moved
 
+    @property
+    def aliquots(self) -> int:
+        """How many are in the bottle."""
+        return self.pulses // self._each
+
     def _moved(self, coil: int, closed: bool) -> None:
         if coil == self._grab:
             self.grabs += closed
         if coil != self._pace:
             return
-        self.aliquots += closed
+        self.pulses += closed
         if self._taken is not None:
-            self._relays.inputs[self._taken] = closed
+            self._relays.inputs[self._taken] = closed and self.pulses % self._each == 0
         if self._full is not None and self.aliquots >= self._most:
             self._relays.inputs[self._full] = True
 
@@ -135,4 +142,5 @@ def attach_sampler(site: Site, instruments: Mapping[str, Instrument]) -> Autosam
         taken_input=places.get(ContactRole.SAMPLE_TAKEN),
         full_input=places.get(ContactRole.BOTTLE_FULL),
         most_aliquots=1000 if plan is None else plan.most_aliquots,
+        pulses_per_aliquot=1 if plan is None else plan.pulses_per_aliquot,
     )

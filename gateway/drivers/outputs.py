@@ -88,9 +88,10 @@ class OutputLines:
         return waiting
 
     async def run(self) -> None:
-        """Put everything to its safe state, then serve orders until cancelled."""
-        for event in self._ready.values():
-            event.clear()
+        """Put everything to its safe state, then serve orders until cancelled.
+
+        Run again after a fault it goes on: what was put to its safe state once may stand on by now, for a reason.
+        """
         async with asyncio.TaskGroup() as group:
             for bus in self._buses.values():
                 group.create_task(self._keep(bus), name=f"outputs of {bus.bus.name}")

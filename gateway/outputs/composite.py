@@ -45,7 +45,6 @@ class CompositeWatch(Watch):
         self._last_id = 0
         self._mode = Mode.RUN
         self._idle = False  # the flow says that nothing is discharged
-        self._from_us = start.mono_us  # earlier readings are heard again after a restart, and are in the state already
 
     @property
     def running(self) -> bool:
@@ -94,8 +93,6 @@ class CompositeWatch(Watch):
     def hear(self, reading: Reading, weight: int, said: Said) -> None:
         """Take a reading of the flow."""
         at_us = reading.at.mono_us
-        if at_us < self._from_us:
-            return
         run, pace = self._run, self._pace
         if run is not None:
             if self._mode is not Mode.RUN:
@@ -153,7 +150,6 @@ class CompositeWatch(Watch):
 
     def restore(self, state: Mapping[str, Any], resume: Resume, said: Said) -> None:
         """Go on with the composite that was under way, unless the site file gives it another pace now."""
-        self._from_us = resume.now.mono_us
         stored = state.get(_KEY)
         if stored is None:
             return

@@ -102,8 +102,10 @@ def test_no_order_is_done_twice(tmp_path: Path) -> None:
             await scene.gateway.kill()  # the relay is closed now, and nobody is there to open it
             assert relays.coils[PACE]
             made = relays.rising[PACE]
+            relays.written.clear()
             await scene.gateway.start()
             await scene.until(lambda: not relays.coils[PACE], "the safe state of the start")
+            assert next(on for coil, on in relays.written if coil == PACE) is False, "off before anything else"
             assert relays.rising[PACE] == made
 
     scene = asyncio.run(_scene(tmp_path, body))

@@ -16,6 +16,7 @@ from gateway.app import GatewayApp
 from gateway.clock import ScaledClock
 from gateway.config import load
 from gateway.control import ask, socket_path
+from gateway.drivers import outputs
 from gateway.errors import DiskFull
 from gateway.model import Instant, Order, Outcome
 from gateway.output_actions import run_outputs, run_sampler
@@ -71,6 +72,7 @@ async def on_tcp(
     *,
     speed: float = SPEED,
     change: tuple[str, str] = ("", ""),
+    profile: str = "",
     watchdog_at: int | None = None,
 ) -> Bench:
     """Run a gateway on a TCP line around a body, and end it cleanly."""
@@ -79,7 +81,10 @@ async def on_tcp(
     server = TcpServer([meter, relays])
     await server.start()
     path = site_file(folder, TCP.format(port=server.port), "tcp", "tcp")
-    path.write_text(path.read_text(encoding="utf-8").replace(*change), encoding="utf-8")
+    text = path.read_text(encoding="utf-8").replace(*change)
+    if profile:
+        text = text.replace('profile = "waveshare-relay-d8"', profile)
+    path.write_text(text, encoding="utf-8")
     site = _site(path, folder)
     bench = Bench(GatewayApp(site, ScaledClock(speed), folder / "state"), meter, relays, sampler)
     try:
@@ -208,8 +213,9 @@ def test_a_relay_that_does_not_move(tmp_path: Path) -> None:
     asyncio.run(on_tcp(tmp_path, body))
 
 
-def test_an_order_whose_time_is_over_is_not_sent(tmp_path: Path) -> None:
+def test_an_order_whose_time_is_over_is_not_sent(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """While the module is silent pulses expire; when it is back none of them is made up."""
+    monkeypatch.setattr(outputs, "_PAUSE_S", 0.02)  # real seconds between tries, of a clock that runs fast
 
     async def body(bench: Bench) -> None:
         await bench.until(lambda: bench.notes("safe_state"), "the start")
@@ -359,7 +365,24 @@ def test_the_devices_own_watchdog_is_armed(tmp_path: Path) -> None:
         await bench.until(lambda: bench.relays.armed, "the watchdog")
         await bench.until(lambda: bench.notes("watchdog_armed"), "its note")
 
-    change = ('profile = "waveshare-relay-d8"', 'profile = "./relays.toml"\nwatchdog = "90 s"')
-    bench = asyncio.run(on_tcp(tmp_path, body, change=change, watchdog_at=4128))
+    profile = 'profile = "./relays.toml"\nwatchdog = "90 s"'
+    bench = asyncio.run(on_tcp(tmp_path, body, profile=profile, watchdog_at=4128))
     assert bench.relays.armed == [900]
     assert bench.notes("watchdog_armed") == [{"device": "relays", "after_us": 90_000_000}]
+
+
+def test_an_output_that_is_a_register(tmp_path: Path) -> None:
+    """A register takes the numbers of the site file for on and off, and nothing else is written to it."""
+    (tmp_path / "relays.toml").write_text(WATCHDOG, encoding="utf-8")
+
+    async def body(bench: Bench) -> None:
+        await bench.call("outputs", action="on", output="horn", reason="drill")
+        await bench.until(lambda: bench.relays.armed[-1:] == [7], "seven for on")
+        await bench.until(lambda: any(n["result"] == "done" for n in bench.notes("order_done")), "its end")
+        await bench.call("outputs", action="release", output="horn", reason="over")
+        await bench.until(lambda: bench.relays.armed[-1] == 2, "two for off")
+
+    change = ("coil = 0", 'register = 4128\non = 7\noff = 2\nallowed_by = "the maker, by letter"')
+    path = 'profile = "./relays.toml"'
+    bench = asyncio.run(on_tcp(tmp_path, body, change=change, profile=path, watchdog_at=4128))
+    assert set(bench.relays.armed) == {2, 7}

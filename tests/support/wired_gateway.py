@@ -59,6 +59,7 @@ expires = "{expires}"
 device = "relays"
 role = "valve"
 coil = 1
+safe = "off"
 shuts_on = ["lv-slug-flow"]
 approved_by = "Test"
 approved_on = 2015-01-01

@@ -99,3 +99,12 @@ def test_an_unreadable_contact_is_written_down() -> None:
     pipeline = Pipeline(wired_site({"door": ContactRole.DOOR}), at(0))
     outcome = pipeline.restore({"contact:door": "ajar"}, Resume(at(0), 0))
     assert [n.body["state"] for n in outcome.notes if n.kind == "state_unreadable"] == ["contact:door"]
+
+
+def test_readings_heard_again_do_not_silence_the_first_word() -> None:
+    """The journal's readings that are heard again after a restart are no word of now: the first new one is told."""
+    pipeline = Pipeline(wired_site({"door": ContactRole.DOOR}), at(100))
+    pipeline.restore({"contact:door": False}, Resume(at(100), 0))
+    pipeline.refeed(reading("door", 90, 0.0))
+    first = pipeline.process([sample("door", 101, 0)], at(101))
+    assert raised(first) == [("intrusion-door", AlarmEdge.RAISED, Severity.HIGH)]

@@ -151,6 +151,7 @@ MISTAKES = [
     (('shuts_on = ["lv-slug-flow"]', 'shuts_on = ["lv-slug"]'), "outputs.valve.shuts_on", "no rule", "no such rule"),
     (('coil = 1\nshuts_on = ["lv-slug-flow"]\napproved_by = "Super"\n', 'coil = 1\nshuts_on = ["lv-slug-flow"]\n'),
      "outputs.valve.approved_by", "who signed", "nobody signed for the valve"),
+    (('watchdog = "10 s"', 'watchdog = "3 h"'), "devices.relays.watchdog", "from 1 to 65535", "more than it can count"),
     (('contact = "door"', ""), "channels.door.contact", "is required", "a contact that means nothing"),
     (('point = "flow"', 'point = "flow"\ncontact = "lid"'), "channels.flow.contact", "quantity contact", "a flow"),
     (('output = "pace"', 'output = "horn"'), "sampler.composite.output", "sampler-pace", "a horn takes no sample"),
