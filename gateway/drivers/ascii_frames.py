@@ -74,7 +74,7 @@ def scan_ascii(data: bytes, expected: Expected, late_units: frozenset[int] = fro
         if body is None:
             if damaged and not data:
                 return Scan(Found.GARBLED, text="the check of the answer is wrong", skipped=skipped, echoed=echoed)
-            return Scan(Found.MORE, rest=data, skipped=skipped, echoed=echoed)
+            return Scan(Found.MORE, rest=data, skipped=skipped, echoed=echoed, noise=noise)
         if not body:
             damaged = True
             continue

@@ -18,6 +18,7 @@ from gateway.drivers.connection import Connection
 from gateway.drivers.frames import BIT_READS, Expected, Found, Scan, request_pdu
 from gateway.drivers.framing import FRAMINGS
 from gateway.drivers.line_counts import LineCounts
+from gateway.drivers.misread import looks_like
 from gateway.drivers.outstanding import Outstanding
 from gateway.drivers.quiet import BITS_PER_CHARACTER, Quiet, character_gap_s
 from gateway.drivers.writes import WRITES
@@ -29,6 +30,7 @@ __all__ = ["ECHO", "BadCheckSum", "LineCounts", "ModbusLine"]
 log = logging.getLogger(__name__)
 
 _MAX_BUFFER = 4096
+_SEEN_BYTES = 64  # of what came, for a hint at what is wrong
 _TICK_S = 0.001  # the event loop's timers round up to whole milliseconds: a third of a gap at 115200 baud
 _NOISE_S = 0.5  # how long to wait for a line that never falls silent
 _GIVE_UP_AFTER = 5  # requests in a row without any answer from anybody: open the port afresh
@@ -241,7 +243,8 @@ class ModbusLine:
             self._mute = asyncio.get_running_loop().call_at(request.started + _MUTE_S, self._reset)
         if came:
             self.counts.of(unit).garbled += 1
-            return BadCheckSum(f"unit {unit}: {came} bytes came within {limit_s:g} s, but no sound answer")
+            hint = looks_like(request.seen, self.bus.kind)
+            return BadCheckSum(f"unit {unit}: {came} bytes came within {limit_s:g} s, but no sound answer{hint}")
         echo = ": only the echo of the request came, from the adapter" if request.echoed else ""
         return DeviceSilent(f"unit {unit} did not answer within {limit_s:g} s{echo}")
 
@@ -298,6 +301,7 @@ class ModbusLine:
         if request is None or not request.waits:
             self._stray()
             return None
+        request.seen = (request.seen + data)[:_SEEN_BYTES]
         expected = replace(request.expected, transaction=transaction)
         scan = self._framing.scan(self._buffer, expected, self._quiet.owing())
         self._buffer = scan.rest
@@ -322,12 +326,13 @@ class ModbusLine:
     def _not_an_answer(self, request: Outstanding, scan: Scan) -> None:
         """The request has failed, and its maker need not wait for the deadline."""
         unit = request.expected.unit
+        hint = "" if scan.found is Found.WRONG else looks_like(request.seen, self.bus.kind)
         if scan.found is Found.GARBLED:
             self.counts.of(unit).garbled += 1
-            request.error = BadCheckSum(f"unit {unit}: {scan.text}")
+            request.error = BadCheckSum(f"unit {unit}: {scan.text}{hint}")
         else:
             self.counts.of(unit).wrong_answers += 1
-            request.error = BadReply(f"unit {unit}: {scan.text}")
+            request.error = BadReply(f"unit {unit}: {scan.text}{hint}")
         request.cut_short()
         if scan.found is Found.BROKEN or (scan.found is Found.GARBLED and not self._serial):
             self._reset()

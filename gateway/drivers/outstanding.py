@@ -21,6 +21,7 @@ class Outstanding:
     answered: bool = False
     echoed: bool = False
     stray: int = 0
+    seen: bytes = b""  # the beginning of what came
 
     @property
     def waits(self) -> bool:
