@@ -245,18 +245,24 @@ class PollBus:
             self._take(entry, now)
             self._lost(now, why)
             return poll.failed(now, Fault.BUS_DOWN, why)
-        if self._is_left_alone(state, entry.slots.due_us, now.mono_us):
-            self._take(entry, now)
-            return poll.failed(now, Fault.SILENT, f"left alone after {state.failures} failed polls in a row")
+        if self._is_left_alone(entry, now.mono_us):
+            return self._left_alone(entry, now)
         right = self._line_turns.of(state, entry.claim)
         try:
             await right.begin()
             at = self._clock.now()
+            if self._is_left_alone(entry, at.mono_us):  # another silent one was asked meanwhile
+                return self._left_alone(entry, at)
             only = entry.hot if at.mono_us < entry.slots.due_us else None
             self._take(entry, at)
             return await self._asked(entry, at, right, only)
         finally:
             right.give_back()
+
+    def _left_alone(self, entry: Entry, now: Instant) -> tuple[PointReading, ...]:
+        self._take(entry, now)
+        why = f"left alone after {entry.state.failures} failed polls in a row"
+        return entry.poll.failed(now, Fault.SILENT, why)
 
     async def _asked(
         self, entry: Entry, at: Instant, right: LineTurn, only: frozenset[str] | None
@@ -265,6 +271,7 @@ class PollBus:
         was_down, failing_since_us = state.down, state.failing_since_us
         was_failing = state.failures > 0
         state.polls += 1
+        state.asked_us = at.mono_us
         try:
             readings = await poll.run(at, state, right, only=only)
         except BusDown as error:
@@ -288,18 +295,26 @@ class PollBus:
         entry.state.missed_slots += missed
         self._missed_slots += missed
 
-    def _is_left_alone(self, state: DeviceState, due_us: int, now_us: int) -> bool:
-        """Whether a device that failed is not asked at this slot: not yet again, or not while others are."""
+    def _is_left_alone(self, entry: Entry, now_us: int) -> bool:
+        """Whether a device that failed is not asked at this slot: not yet again, or it is another silent one's turn."""
+        state = entry.state
         if not state.failures:
             return False
         owing = self.line.busy_s(state.device.unit) > self.line.gap_s
-        return owing or due_us < state.not_before_us or now_us < self._probe_from_us
+        if owing or entry.slots.due_us < state.not_before_us:
+            return True
+        if state.heard_us is not None and not state.down:
+            return False  # it answered until now: its next slot is its own
+        if now_us < self._probe_from_us:
+            return True
+        soon_us = now_us + entry.slots.period_us
+        return any(other.waits_longer(state, now_us, soon_us) for other in self._timetable)
 
     def _leave_alone(self, entry: Entry, at_us: int, cost_us: int, *, was_failing: bool) -> None:
         """After the first failure the next slot is tried; after that it is left alone, longer every time.
 
-        The wait starts at twenty times what the failure cost the line. Probes of all the silent devices of a line keep
-        the same distance from each other, so that together they take about a twentieth of it.
+        The wait starts at twenty times what the failure cost the line. Questions to all the silent devices of a line
+        keep the same distance from each other, so that together they take about a twentieth of it.
         """
         state = entry.state
         now_us = self._clock.now().mono_us

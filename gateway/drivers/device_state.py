@@ -30,6 +30,7 @@ class DeviceState:
     failing_since_us: int | None = None  # when the first of them began
     why: str = ""  # the latest of them
     not_before_us: int = 0  # left alone until then
+    asked_us: int = 0  # the last poll that was begun
     latencies: Latencies = field(default_factory=Latencies)
     started_us: int | None = None  # its start command, if it has answered ever since
     heard_us: int | None = None  # the last poll it answered

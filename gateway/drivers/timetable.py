@@ -98,6 +98,12 @@ class Entry:
             return self.slots.due_us
         return between(self.slots, self.fast_us, self.began_us)
 
+    def waits_longer(self, than: DeviceState, now_us: int, soon_us: int) -> bool:
+        """Whether this is another device that failed, was asked before that one, and has a slot soon."""
+        state = self.state
+        silent = state.failures > 0 and state.not_before_us <= now_us
+        return silent and state.asked_us < than.asked_us and self.slots.due_us <= soon_us
+
     @property
     def claim(self) -> Claim:
         """What it asks the line for."""

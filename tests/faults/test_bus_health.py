@@ -3,6 +3,7 @@
 import json
 import logging
 from dataclasses import asdict, replace
+from itertools import pairwise
 
 import pytest
 
@@ -63,6 +64,55 @@ def test_a_device_is_down_once_and_back_once_however_many_polls_fail(caplog: pyt
     with caplog.at_level(logging.WARNING, "gateway"):
         run(scenario)
     assert sum("device d1" in record.getMessage() for record in caplog.records) == 1
+
+
+def test_the_silent_devices_of_a_line_share_a_twentieth_of_its_time() -> None:
+    """Three are dead: after each was asked once, no two questions to any of them are closer than 20 time-outs."""
+
+    async def scenario() -> None:
+        peer = SerialDevices(Devices(silent={1, 2, 3}))
+        delivered = Deliveries()
+        units = (1, 2, 3, 4)
+        known = {f"d{unit}": profile(0) for unit in units}
+        channels = [channel(f"d{unit}", 0, PERIOD_US) for unit in units]
+        devices = [device(unit, 40_000) for unit in units]
+        bus = PollBus(
+            serial(peer), devices, channels, SystemClock(), delivered.deliver, profiles=known, jitter=lambda: 1.0
+        )
+        async with polling(bus) as until:
+            await until(lambda: sum(asked.unit != 4 for asked in peer.devices.log) >= 7)
+        peer.close()
+        dead = [asked for asked in peer.devices.log if asked.unit != 4]
+        assert {asked.unit for asked in dead[:3]} == {1, 2, 3}
+        probes = [asked.at for asked in dead[3:]]
+        assert min(later - earlier for earlier, later in pairwise(probes)) >= 20 * 0.04
+        assert {asked.unit for asked in dead[3:6]} == {1, 2, 3}  # each in its turn
+
+    run(scenario)
+
+
+def test_a_device_that_missed_one_answer_does_not_stand_in_line_with_the_dead() -> None:
+    """Its next slot is its own, however many silent ones wait for their turn to be asked again."""
+
+    async def scenario() -> None:
+        peer = SerialDevices(Devices(silent={1, 2, 3}))
+        delivered = Deliveries()
+        units = (1, 2, 3, 4)
+        known = {f"d{unit}": profile(0) for unit in units}
+        channels = [channel(f"d{unit}", 0, 2 * PERIOD_US) for unit in units]
+        devices = [device(unit, 40_000) for unit in units]
+        bus = PollBus(serial(peer), devices, channels, SystemClock(), delivered.deliver, profiles=known)
+        async with polling(bus) as until:
+            await until(lambda: len(delivered.of("d4-0")) >= 5)
+            peer.devices.silent.add(4)
+            await until(lambda: delivered.of("d4-0")[-1].fault is Fault.SILENT)
+            peer.devices.silent.discard(4)
+            missed = len(delivered.of("d4-0"))
+            await until(lambda: len(delivered.of("d4-0")) > missed)
+        peer.close()
+        assert delivered.of("d4-0")[missed].value == 400
+
+    run(scenario)
 
 
 def test_one_lost_answer_is_no_news() -> None:
