@@ -104,11 +104,7 @@ class ModbusLine:
     def close(self) -> None:
         """Closes port or connection; a request that is out fails with BusDown. Harmless when not open."""
         was_open, self._parked = self.connected, False
-        for timer in (self._idle, self._mute):
-            if timer is not None:
-                timer.cancel()
-        self._idle = self._mute = None
-        self._connection.close()
+        self._hang_up()
         if was_open:
             self._lost()
 
@@ -254,6 +250,14 @@ class ModbusLine:
         self._unanswered = self._foreign = 0
         self._asked = False
         self._quiet.heard(asyncio.get_running_loop().time())
+        self._rest()
+
+    def _hang_up(self) -> None:
+        for timer in (self._idle, self._mute):
+            if timer is not None:
+                timer.cancel()
+        self._idle = self._mute = None
+        self._connection.close()
 
     def _rest(self) -> None:
         """With `close_when_idle`: from now on the connection has so long to be of use."""
@@ -265,7 +269,7 @@ class ModbusLine:
     def _park(self) -> None:
         if self._request is None and self._connection.connected:
             self._parked = True
-            self._connection.close()
+            self._hang_up()
 
     async def _silence(self, unit: int) -> None:
         """Waits until the line may be used for this unit; what comes in meanwhile is thrown away."""

@@ -158,6 +158,34 @@ def test_a_connection_is_closed_when_idle_and_opened_for_the_next_request() -> N
     asyncio.run(scenario())
 
 
+def test_a_connection_that_was_hung_up_is_nothing_to_be_called_anew(monkeypatch: pytest.MonkeyPatch) -> None:
+    """After a silence the idle connection is closed anyway: it is not found useless a second time, nor told as lost."""
+    monkeypatch.setattr(modbus, "_MUTE_S", 0.1)
+
+    async def scenario() -> None:
+        server = TcpDevices(Devices(silent={1}))
+        await server.start()
+        lost = asyncio.Event()
+        line = ModbusLine(over_tcp(server, close_when_idle_us=20_000), lost.set)
+        await line.open()
+        with pytest.raises(DeviceSilent):
+            await line.read(1, 3, 0, 1, 0.02)
+        await asyncio.sleep(0.2)
+        assert not server.open
+        assert line.connected
+        assert not lost.is_set()
+        assert line.counts.resets == 0
+        server.devices.silent.clear()
+        assert await line.read(1, 3, 0, 1, 1.0) == (100,)
+        await asyncio.sleep(0.1)
+        await line.open()  # opened and never asked: idle from the beginning
+        await asyncio.sleep(0.1)
+        assert not server.open
+        await server.kill()
+
+    asyncio.run(scenario())
+
+
 def test_a_server_killed_a_hundred_times_is_found_again_every_time() -> None:
     """Whenever the server comes back the polls go on."""
 
