@@ -142,7 +142,7 @@ class Maintenance(Watch):
             said.notes.append(Note("maintenance", now, entry.body("started")))
             said.state[self._key(entry)] = entry.state()
             if before is not None and before.unsigned:
-                self._say(said, entry.scope, f"taken up again by {by}")
+                self._say(said, entry.scope, "taken up again")
         self._plan(now)
         return begun
 
@@ -174,7 +174,7 @@ class Maintenance(Watch):
                 said.state[self._key(entry)] = entry.state()
                 signer = {"signed_by": by, "signed_via": via, "signed_id": command}
                 said.notes.append(Note("maintenance", now, entry.body("signed off", **signer)))
-                self._say(said, scope, f"signed off by {by}")
+                self._say(said, scope, "signed off")
                 ended.append(entry)
         self._plan(now)
         return ended
@@ -335,7 +335,7 @@ class Maintenance(Watch):
             return
         unsigned = [e for (name, _), e in self._entries.items() if name == scope and e.unsigned]
         if unsigned:
-            reason = f"expired, nobody signed off ({unsigned[0].by})"
+            reason = "expired, nobody signed off"
         severity = policy.severity if unsigned else Severity.NOTICE
         said.conditions.append(Condition(alarm, bool(unsigned), severity, reason))
 

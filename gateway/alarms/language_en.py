@@ -31,6 +31,7 @@ PHRASES = Phrases(
     back="back {value}",
     back_to_normal="back to normal",
     limit="(limit {limit})",
+    end_not_seen="End not seen",
     at="at {time}",
     lowest="min {value}",
     highest="max {value}",

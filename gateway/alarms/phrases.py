@@ -32,6 +32,7 @@ class Phrases:
     back: str  # {value}
     back_to_normal: str
     limit: str  # {limit}
+    end_not_seen: str  # in place of how long it lasted
     at: str  # {time}
     lowest: str  # {value}
     highest: str  # {value}

@@ -123,13 +123,20 @@ def returned_text(subject: Subject, event: AlarmEvent, *, code: str, began: Inst
             "what": _what(subject),
             "value": _back(subject, finding if ended else None),
             "at": words.at.format(time=clock_text(event.at, subject, event.at)),
-            "lasted": duration_text(max(0, lasted_us), words),
+            "lasted": words.end_not_seen if _was_cut(subject, finding) else duration_text(max(0, lasted_us), words),
             "extreme": _extreme(subject, finding),
             "reminder": words.reminder.format(number=reminder) if reminder else "",
             "after_restart": words.after_restart if event.inferred else "",
             "code": (words.acknowledge if owed else words.reference).format(code=code),
         }
     )
+
+
+def _was_cut(subject: Subject, finding: Finding | None) -> bool:
+    """Whether a proven run was interrupted: a run on single values whose end was seen has a finding that says so."""
+    if finding is None or subject.rule is None or subject.rule.kind not in ("limit", "slug"):
+        return False
+    return finding.event in (FindingEvent.RAISED, FindingEvent.INTERRUPTED) and not subject.rule.laboratory
 
 
 def clock_text(at: Instant, subject: Subject, reference: Instant) -> str:

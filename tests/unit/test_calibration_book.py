@@ -9,8 +9,10 @@ import pytest
 
 from gateway.baseline_command import Signed
 from gateway.calibration_command import carry_out
-from gateway.model import Mode, Quality, Sample
+from gateway.model import Mode, Quality, Reading, Sample
 from gateway.quality_letter import quality_letter
+from gateway.signals.qc import Evidence, evidence
+from gateway.signals.steady import Steady
 from gateway.upkeep import Upkeep
 from tests.support.calibration_visit import visit_record
 from tests.support.maintenance_site import START, S, Visit, moment, visited_site
@@ -145,7 +147,8 @@ class TestTheDate:
         """A slip of the pen in the date: the correction rules, and the history shows both."""
         visit = Visit(SITE)
         record(visit, 0, next_due="2036-07-28")
-        answer = record(visit, 60, corrects="ph-1", next_due="2026-07-20")
+        earlier_us = START.utc_us - 60 * S  # its time was wrong too
+        answer = record(visit, 60, corrects="ph-1", next_due="2026-07-20", stopped_utc_us=earlier_us)
         assert answer["due"] == "2026-07-20"
         history = calibrate(visit, 70, "list")["calibrations"]["ph"]
         assert [(kept["id"], kept["corrected"]) for kept in history] == [("ph-1", True), ("ph-2", False)]
@@ -255,6 +258,20 @@ def test_a_live_value_stands_still_before_it_is_taken() -> None:
     assert (live["value"], live["steady_s"], live["steady"]) == (4.04, 60.0, True)
     visit.feed(range(150, 165, 15), {"ph": 4.2})
     assert calibrate(visit, 165, "live")["live"]["steady"] is False
+
+
+def test_a_silence_starts_it_afresh() -> None:
+    """pH 7.0 to 15 s, nothing for 100 s, 7.0 again from 115 s: steady since 115 s, though the value is the same."""
+    steady = Steady(SITE.channels["ph"])
+    for second in (0, 15, 115, 130):
+        steady.see(Reading("ph", moment(second), (), 7.0, Quality.GOOD))
+    assert steady.since_us(moment(131).mono_us) == 115 * S
+
+
+def test_a_spike_of_an_overdue_channel_still_counts() -> None:
+    """The date changes nothing of what a suspect reading may say: a spike counts with it as without."""
+    spiked = Reading("ph", moment(0), (), 3.1, Quality.SUSPECT, ("spike",))
+    assert evidence(spiked) == evidence(replace(spiked, tests=("spike", "calibration_overdue"))) == Evidence.VALID
 
 
 def test_a_silent_probe_is_not_steady() -> None:

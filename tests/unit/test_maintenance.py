@@ -9,6 +9,7 @@ import pytest
 
 from gateway.model import Mode, Quality, Reading, Sample, Severity
 from gateway.quality_letter import quality_letter
+from gateway.sinks.payloads import Payloads
 from gateway.site import AlarmPolicy, Channel
 from gateway.step import Step
 from gateway.upkeep import Upkeep
@@ -152,7 +153,7 @@ class TestMaintenanceInAnExceedance:
         raised, ended = visit.texts("lv-ph-low")
         assert raised.startswith("LV-MH3")
         assert "3.1 <5.5" in raised
-        assert "ENDED" in ended
+        assert ended == "LV-MH3 ENDED pH too low back to normal at 17:24 EDT. End not seen, min 3.1. ACK 1-1"
 
     def test_an_exceedance_that_goes_on_afterwards_is_a_new_run_under_the_same_alarm(self) -> None:
         """Still acid when the probe has settled: proven again, and the alarm never went away between."""
@@ -190,7 +191,7 @@ class TestTheEnd:
         assert visit.events() == ["started", "expired"]
         assert visit.edges("maintenance-ph") == [("raised", HOUR + 15)]  # discovered by the next look
         (text,) = visit.texts("maintenance-ph")
-        assert "WARNING maintenance of ph expired, nobody signed off (J. Tech) since 18:00 EDT" in text
+        assert "WARNING maintenance of ph expired, nobody signed off since 18:00 EDT" in text
         assert "Judged again. Sign off: maintenance stop." in text
         assert visit.do(HOUR + 100, "stop", "ph", by="A. Other")["ok"]
         assert [edge for edge, _ in visit.edges("maintenance-ph")] == ["raised", "cleared"]
@@ -377,6 +378,31 @@ def test_what_is_unsigned_or_settling_stays_so_over_a_restart() -> None:
     assert visit.events() == ["started", "expired", "signed off"]
 
 
+def test_an_alarm_whose_stay_is_lost_is_not_left_standing_for_ever() -> None:
+    """Expired, and its state torn on disk: nobody could sign it off any more, so the restart clears it and says why."""
+    visit = Visit(SITE)
+    visit.do(0, "start", "ph", **{"for": "1 min"})
+    visit.feed(range(15, 120, 15), {"ph": FINE})
+    visit.state["maintenance:maintenance:ph"] = {}
+    outcome = visit.restart(130)
+    assert "state_unreadable" in [note.kind for note in outcome.notes]
+    assert [edge for edge, _ in visit.edges("maintenance-ph")] == ["raised", "cleared"]
+
+
+def test_names_stay_at_the_site() -> None:
+    """Whoever works, ends, signs off or calibrates is in the journal, and in nothing that goes to a broker."""
+    visit = Visit(SITE)
+    visit.do(0, "start", "ph", by="Jane Roe", **{"for": "1 min"})
+    visit.feed(range(15, 120, 15), {"ph": FINE})
+    visit.do(130, "stop", "ph", by="Jane Roe")
+    payloads = Payloads(SITE)
+    for outcome in visit.said:
+        for note in outcome.notes:
+            assert "Jane Roe" not in json.dumps(payloads._public("note", {"body": note.body}))
+        assert not [event for event in outcome.alarm_events if "Jane" in event.reason]
+    assert "Jane Roe" not in json.dumps(payloads.health(moment(130), {"maintenance": visit.do(131, "list")}))
+
+
 def test_a_stay_that_cannot_be_read_is_written_down_and_the_others_come_back() -> None:
     """One torn value among the durable state costs that one, and is no longer kept."""
     visit = Visit(SITE)
@@ -428,6 +454,14 @@ class TestMinutes:
         visit.do(midnight + 600, "stop", "ph")
         assert visit.notes("maintenance_day") == [{"day": "2026-06-30", "spent_us": {"ph": 300 * S}}]
         assert self.today(visit, midnight + 700) == {"ph": 600}
+
+    def test_a_restart_after_midnight_counts_from_midnight(self) -> None:
+        """Ten minutes before it, killed, back ten minutes after it, still at work: ten minutes of the new day."""
+        visit = Visit(SITE)
+        midnight = 7 * HOUR
+        visit.do(midnight - 600, "start", "ph")
+        visit.restart(midnight + 590)
+        assert self.today(visit, midnight + 600) == {"ph": 600}
 
     def test_a_day_that_ends_while_the_gateway_is_away_is_written_down_at_the_start(self) -> None:
         """Stopped, then killed before midnight and back after it: yesterday's minutes are not lost."""
