@@ -8,7 +8,7 @@ from typing import Any
 
 from gateway.baseline_command import Signed
 from gateway.model import Instant, Note
-from gateway.outputs.switched import Switched, Valve, order_for
+from gateway.outputs.switched import Annunciator, Switched, Valve, order_for
 from gateway.outputs.wired import OutputRole
 from gateway.step import Step
 from gateway.watches import Watches
@@ -79,6 +79,8 @@ def _outputs(watches: Watches, action: str, name: str, reason: str, signed: Sign
     elif action in ("on", "off"):
         if one.output.pulsed:
             raise ValueError(f"{name} is only ever pulsed")
+        if isinstance(one, Annunciator) and action == "off":
+            raise ValueError(f"{name} must not be off for good: acknowledge or shelve the alarm, and it is silent")
         if isinstance(one, Valve) and action == "off":
             raise ValueError(f"a valve is opened with `release {name}`, which says that the exceedance is over")
         one.set_manual(action == "on", why, signed.at, step)

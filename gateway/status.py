@@ -117,6 +117,14 @@ def _lines(status: dict[str, Any]) -> list[str]:
         f"ALARM {alarm['id']} #{alarm['occurrence']} {alarm['state']} {alarm['severity']}: {alarm['reason']}"
         for alarm in status["alarms"]
     ] or ["no alarm stands"]
+    lines += [
+        f"OUTPUT {one['output']} on{', shut until released' if one['latched'] else ''}: {one['why']}"
+        for one in status["outputs"]
+        if one["is_on"] or one["latched"]
+    ]
+    if composite := status["sampler"]["composite"]:
+        doubt = "" if composite["complete"] else f"; INCOMPLETE: {'; '.join(composite['incomplete'])}"
+        lines.append(f"composite {composite['composite']}: {composite['aliquots']} aliquots{doubt}")
     texts = status["texts"]
     lines.append(f"texts: {texts['accepted']} accepted, {texts['owed']} waiting, {texts['failed']} failed")
     for name, sink in status["sinks"].items():

@@ -128,9 +128,11 @@ class OutputLines:
 
     async def _serve(self, output: Output) -> None:
         queue = self._queues[output.name]
-        await self._ready[self._device(output).bus].wait()
+        ready = self._ready[self._device(output).bus]
         while True:
             order, recorded = await queue.get()
+            while not ready.is_set() and not self._too_late(order):
+                await self._clock.sleep(_LOOK_US)
             self._busy.add(output.name)
             try:
                 result, why = await self._carry_out(output, order)

@@ -21,6 +21,7 @@ from gateway.errors import DiskFull
 from gateway.model import Instant, Order, Outcome
 from gateway.output_actions import run_outputs, run_sampler
 from gateway.site import Part, Site
+from gateway.status import run_status
 from simulators.instruments import Mag6000
 from simulators.line import Line
 from simulators.modbus import SerialServer, TcpServer
@@ -275,6 +276,7 @@ def test_the_command_line(tmp_path: Path) -> None:
             ("Ann", {"action": "on", "output": "hron", "reason": "x"}, "there is no output 'hron'; there are horn"),
             ("Ann", {"action": "on", "output": "pace", "reason": "x"}, "only ever pulsed"),
             ("Ann", {"action": "off", "output": "valve", "reason": "x"}, "release valve"),
+            ("Ann", {"action": "off", "output": "horn", "reason": "x"}, "acknowledge or shelve"),
         ):
             status, printed = await say(run_outputs, by, **args)
             assert status == 1
@@ -284,6 +286,7 @@ def test_the_command_line(tmp_path: Path) -> None:
         assert (await say(run_sampler, action="status"))[1].splitlines()[0] == "no composite is under way"
         status, printed = await say(run_sampler, "Ann", action="start", bottle="B1")
         assert (status, printed.splitlines()[0]) == (0, "composite 1, bottle B1, started by Ann")
+        assert "composite 1: 0 aliquots" in await say_status(bench)
         assert (await say(run_sampler, "Ann", action="collected"))[0] == 1
         assert (await say(run_sampler, "Ann", action="stop"))[0] == 0
         assert (await say(run_sampler, "", action="bottles"))[0] == 1
@@ -297,6 +300,32 @@ def test_the_command_line(tmp_path: Path) -> None:
     assert ("sampler start", "Ann") in signed
 
 
+async def say_status(bench: Bench) -> str:
+    """What `status` prints."""
+    out = io.StringIO()
+    assert await asyncio.to_thread(run_status, bench.app.state_directory, out, as_json=False) == 0
+    return out.getvalue()
+
+
+def test_a_line_that_never_opens(tmp_path: Path) -> None:
+    """An order for a module nobody can reach since the start expires and is told of; it does not wait for ever."""
+
+    async def scene() -> Bench:
+        meter, relays = instruments()
+        site = _site(site_file(tmp_path, TCP.format(port=1), "tcp", "tcp"), tmp_path)  # nobody listens there
+        app = GatewayApp(site, ScaledClock(SPEED), tmp_path / "state")
+        bench = Bench(app, meter, relays, Autosampler(relays))
+
+        async def body(bench: Bench) -> None:
+            assert (await bench.call("outputs", action="on", output="valve", reason="drill"))["ok"]
+            await bench.until(lambda: any(a["alarm"] == "output-valve" for a in _alarms(bench)), "the alarm")
+
+        return await _around(site, tmp_path, bench, body)
+
+    bench = asyncio.run(scene())
+    assert bench.notes("order_done")[0]["result"] == "expired"
+
+
 def test_a_module_that_forgot(tmp_path: Path) -> None:
     """A relay that falls back by itself (its module lost its power) is noticed, told, and put back."""
 
@@ -304,6 +333,7 @@ def test_a_module_that_forgot(tmp_path: Path) -> None:
         await bench.call("outputs", action="on", output="horn", reason="drill")
         await bench.until(lambda: bench.relays.coils[HORN], "the horn")
         await bench.until(lambda: bench.notes("order_done"), "its end")
+        assert "OUTPUT horn on: Ann: drill" in await say_status(bench)
         bench.relays.coils[HORN] = False
         await bench.until(lambda: bench.relays.coils[HORN], "the horn again")
         assert any(n["result"] == "failed" and "is now 0" in n["why"] for n in bench.notes("order_done"))

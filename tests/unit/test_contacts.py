@@ -2,6 +2,7 @@
 
 import pytest
 
+from gateway.maintenance import STATION
 from gateway.model import AlarmEdge, Mode, Outcome, Resume, Sample, Severity
 from gateway.outputs.contacts import ContactWatch
 from gateway.outputs.wired import ContactInput, ContactRole
@@ -105,6 +106,21 @@ def test_readings_heard_again_do_not_silence_the_first_word() -> None:
     """The journal's readings that are heard again after a restart are no word of now: the first new one is told."""
     pipeline = Pipeline(wired_site({"door": ContactRole.DOOR}), at(100))
     pipeline.restore({"contact:door": False}, Resume(at(100), 0))
-    pipeline.refeed(reading("door", 90, 0.0))
+    pipeline.refeed(reading("door", 99, 0.0))
     first = pipeline.process([sample("door", 101, 0)], at(101))
     assert raised(first) == [("intrusion-door", AlarmEdge.RAISED, Severity.HIGH)]
+
+
+def test_a_door_left_open_when_the_technician_signs_off() -> None:
+    """In maintenance mode it is silent; the first reading after it is told, not the first that has settled."""
+    pipeline = Pipeline(wired_site({"door": ContactRole.DOOR}), at(0))
+    pipeline.process([sample("door", 1, 1)], at(1))
+    said = Step()
+    signed = ("J. Tech", "cleaning", "test", "1")
+    pipeline.maintenance.start([STATION], Mode.MAINTENANCE, signed, 60 * S, at(2), said)
+    pipeline.said(said, at(2))
+    assert raised(pipeline.process([sample("door", 3, 0)], at(3))) == []
+    over = [
+        event for second in (70, 71, 72) for event in raised(pipeline.process([sample("door", second, 0)], at(second)))
+    ]
+    assert ("intrusion-door", AlarmEdge.RAISED, Severity.HIGH) in over
