@@ -35,7 +35,7 @@ port = "{path}"
 bus = "rs485"
 unit = 3
 profile = "keller-series30"
-timeout = "150 ms"
+timeout = "400 ms"
 
 [channels.pressure]
 quantity = "pressure"

@@ -34,7 +34,7 @@ def scanner_of(where: str, units: tuple[int, ...], *settings: Setting, reaction_
     return Scanner(plan, lambda _text: None)
 
 
-async def scanned(line: SetLine, units: tuple[int, ...], *settings: Setting, reaction_s: float = 0.05) -> Scanner:
+async def scanned(line: SetLine, units: tuple[int, ...], *settings: Setting, reaction_s: float = 0.15) -> Scanner:
     """The scan of a line, run to its end; the line is taken away."""
     scanner = scanner_of(line.path, units, *settings, reaction_s=reaction_s)
     try:
@@ -56,7 +56,7 @@ async def test_a_unit_is_found_at_its_own_speed_and_nowhere_else() -> None:
 async def test_a_scan_for_one_setting_ends_where_somebody_answers() -> None:
     """Units of one line share one setting: setup's scan goes no further than the first that is answered."""
     line = SetLine({7: refusing, 8: refusing})
-    plan = ScanPlan.of(line.path, settings=(N9600, N19200), units=(7, 8, 9), reaction_s=0.05)
+    plan = ScanPlan.of(line.path, settings=(N9600, N19200), units=(7, 8, 9), reaction_s=0.15)
     scanner = Scanner(plan, lambda _text: None, one_setting=True)
     try:
         await scanner.run()
@@ -119,9 +119,13 @@ async def test_a_line_that_talks_before_anybody_asked_is_told() -> None:
 @in_loop
 async def test_a_unit_that_thinks_too_long_is_asked_again_with_patience() -> None:
     """An answer that comes while the next unit is asked is not that unit's: the slow one is found by asking again."""
-    line = SetLine({4: refusing})
-    line.delay_s = 0.09
-    scanner = await scanned(line, (4, 5), N9600, reaction_s=0.05)
+
+    def thinking(function: int, address: int, count: int) -> bytes:
+        line.delay_s = 0.3 if address == 0 else 0.0  # only of the question itself: naming it asks for much more
+        return refusing(function, address, count)
+
+    line = SetLine({4: thinking})
+    scanner = await scanned(line, (4, 5), N9600, reaction_s=0.2)
     assert [(answer.unit, answer.how) for answer in scanner.answers] == [(4, "answered")]
     assert "slow" in scanner.answers[0].told
 
@@ -188,7 +192,7 @@ async def test_a_tcp_server_is_scanned_without_settings() -> None:
     server = TcpServer([Liquiline(1, {1: "pH"})])
     await server.start()
     try:
-        scanner = scanner_of(f"{server.host}:{server.port}", (1, 2), reaction_s=0.05)
+        scanner = scanner_of(f"{server.host}:{server.port}", (1, 2), reaction_s=0.5)
         await scanner.run()
     finally:
         await server.stop()
@@ -237,7 +241,7 @@ def _run_scan(units: tuple[int, ...], *, as_json: bool = False) -> tuple[int, st
     """Exit status, stdout and stderr of a scan of a line with unit 7 on it, served by a thread of its own."""
     out, err = io.StringIO(), io.StringIO()
     with served({7: refusing}) as path:
-        plan = ScanPlan.of(path, settings=(N9600,), units=units, reaction_s=0.05)
+        plan = ScanPlan.of(path, settings=(N9600,), units=units, reaction_s=0.15)
         status = run_scan(plan, out, err, as_json=as_json)
     return status, out.getvalue(), err.getvalue()
 
