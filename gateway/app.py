@@ -29,6 +29,8 @@ from gateway.outputs.wired import Carried
 from gateway.pipeline import Pipeline
 from gateway.sinks.delivery import Delivery
 from gateway.site import Site
+from gateway.station_alarms import StationWatch
+from gateway.station_facts import StationFacts
 from gateway.status import status_of
 from gateway.store.journal import Journal, Recovered
 from gateway.supervise import supervise
@@ -42,6 +44,7 @@ _TICK_LAG_US = 5_000_000
 """Ticks run this far behind, so that an answer still on the wire is never overtaken by its own silence. Findings are
 stamped at their deadlines all the same."""
 _HEALTH_EVERY_US = 60_000_000
+_STATION_EVERY_US = 10_000_000
 _MOST_UNRECORDED = 1000
 _DISK_PATIENCE_S = 15.0  # a memory card may think for seconds; one that thinks longer is taken for broken
 _DISK_FAULTS = frozenset({errno.EROFS, errno.EIO, errno.ENOSPC})
@@ -71,6 +74,8 @@ class GatewayApp:
         self.texts = TextDelivery(self.journal, site.contacts, notifiers, clock)
         self.conversation = Conversation(site, self.pipeline.engine)
         self.inbox = Inbox(self, self.conversation, notifiers, self._by_text)
+        self.station = StationFacts(self, notifiers)
+        self._station_watch = StationWatch(site)
         self.buses = [self._bus(name) for name in site.buses]
         self.outputs = OutputLines(
             site, self.buses, clock, self._carried, self._noted, lambda: self.pipeline.watches.latched
@@ -108,6 +113,7 @@ class GatewayApp:
                 for delivery in self.deliveries:
                     self._start(group, f"delivery {delivery.name}", delivery.run)
                 self._start(group, "health", self._health_loop)
+                self._start(group, "station", self._station_loop)
                 self.ready.set()
         finally:
             await self._stop()
@@ -311,6 +317,14 @@ class GatewayApp:
             for sink in self.sinks:
                 sink.publish_health(health)
             await self._wait(self._health_changed, _HEALTH_EVERY_US)
+
+    async def _station_loop(self) -> None:
+        """How the station itself is becomes alarms."""
+        while True:
+            conditions = self._station_watch.see(await self.station.gather())
+            if conditions:
+                self._accept(self.pipeline.station(conditions, self.now()))
+            await self.clock.sleep(_STATION_EVERY_US)
 
     async def _by_text(self, name: str, actor: str, args: Mapping[str, Any], key: str) -> dict[str, Any]:
         return await execute(self, Command(name, actor, args, key, via="text"))

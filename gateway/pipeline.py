@@ -12,7 +12,7 @@ from gateway.alarms.engine import AlarmEngine, EngineStep
 from gateway.alarms.memory import from_json
 from gateway.judgement import Judgement, unreadable
 from gateway.lab_command import LabStep
-from gateway.model import AlarmState, Instant, Note, Outcome, Reading, Resume, Sample, Severity
+from gateway.model import AlarmState, Condition, Instant, Note, Outcome, Reading, Resume, Sample, Severity
 from gateway.outputs.ordered import note_orders
 from gateway.outputs.wired import Carried
 from gateway.rules.accounts import Accounts
@@ -143,6 +143,12 @@ class Pipeline:
         step = Step()
         step.alarms(engine_step)
         step.notes.extend(notes)
+        return self._close(step, now)
+
+    def station(self, conditions: Iterable[Condition], now: Instant) -> Outcome:
+        """The Outcome of what the station says of itself."""
+        step = Step()
+        step.conditions.extend(conditions)
         return self._close(step, now)
 
     def laboratory_step(self, lab: LabStep, now: Instant) -> Outcome:

@@ -26,6 +26,7 @@ from gateway.site_sampler import build_sampler
 from gateway.site_terms import with_terms
 from gateway.site_upkeep import build_upkeep, calibration_alarms
 from gateway.spelling import did_you_mean
+from gateway.station_alarms import station_policies
 from gateway.toml_lines import Path
 
 if TYPE_CHECKING:
@@ -97,6 +98,8 @@ def build_site(
     sampler = build_sampler(tree, outputs, channels, discharging, rules, problems, complete=complete)
     upkeep = build_upkeep(tree, content, channels, inputs, problems)
     others = output_alarms(inputs, outputs, sampler, channels) | calibration_alarms(upkeep, channels)
+    station = station_policies(tree.buses, tree.sinks, tree.notify)
+    others |= {name: policy for name, policy in station.items() if not for_replay}
     alarms = build_alarms(tree.alarms, rules, channels, known_rules, problems, complete=complete, others=others)
     buses = build_buses(tree.buses, problems)
     devices = build_devices(tree, _declared(content, "buses"), profiles, problems)

@@ -23,6 +23,7 @@ from gateway.shipped import names, shipped
 from gateway.site import Contact, Conversion, Duty, DutyStep, Site, Span, Witness
 from gateway.site_channels import DEFAULT_FAIL_SPANS
 from gateway.site_outputs import output_alarms
+from gateway.station_alarms import station_policies
 from gateway.units import QUANTITIES, conversion
 
 MINUTE_US = 60_000_000
@@ -108,7 +109,8 @@ def test_every_alarm_has_its_policy(name: str) -> None:
     """There is one policy for each rule's alarm, for each channel's sensor and maintenance, and the station's."""
     site = _example(name)
     wired = set(output_alarms(site.inputs, site.outputs, site.sampler, site.channels))
-    assert set(site.alarms) == {r.alarm for r in site.rules} | {"maintenance"} | wired | {
+    station = set(station_policies(site.buses, *([p.name for p in parts] for parts in (site.sinks, site.notifiers))))
+    assert set(site.alarms) == {r.alarm for r in site.rules} | {"maintenance"} | wired | station | {
         f"{kind}-{c}" for c in site.channels for kind in ("sensor", "maintenance")
     } | {f"calibration-{c}" for c in site.upkeep.calibrate_every_us}
     assert all(alarm == policy.alarm for alarm, policy in site.alarms.items())
