@@ -2,7 +2,7 @@
 
 import sys
 
-from bench import month_at_1hz, replay_speed, typical_site
+from bench import month_at_1hz, replay_speed, serial_line, typical_site
 
 
 def main() -> int:
@@ -11,6 +11,8 @@ def main() -> int:
     replay_speed.main()
     print("a month (python -m bench.month_at_1hz)")
     month_at_1hz.main([])
+    print("a serial line (python -m bench.serial_line)")
+    serial_line.main([])
     print("typical site (python -m bench.typical_site)")
     return typical_site.main([])
 

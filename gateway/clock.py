@@ -101,11 +101,14 @@ class _Timex(ctypes.Structure):
     )
 
 
+_LIBC = ctypes.CDLL(None, use_errno=True)  # found once: `now` is asked several times in every poll
+
+
 def _kernel_synced() -> bool:
     """Whether the kernel believes its clock; a kernel that will not say counts as untrusted."""
     timex = _Timex()
     try:
-        state = ctypes.CDLL(None, use_errno=True).adjtimex(ctypes.byref(timex))
+        state = _LIBC.adjtimex(ctypes.byref(timex))
     except (OSError, AttributeError):
         return False
     return 0 <= state != _TIME_ERROR and not timex.status & _STA_UNSYNC
