@@ -21,3 +21,22 @@ def test_a_request_that_was_given_up_keeps_the_silence_of_its_device() -> None:
     quiet.garbled(1, 1.0, 0.06)
     quiet.abandoned(1, 1.05, 0.015)
     assert quiet.free_at(1) == pytest.approx(1.05 + 0.06)
+
+
+def test_after_the_answer_that_was_thrown_away_its_successor_has_its_time() -> None:
+    """If what came was the late one, the right one comes within the unit's slowest answer: nobody is asked before."""
+    quiet = Quiet(0.002)
+    quiet.answered(1, 0.0, 0.3)
+    quiet.timed_out(1, 1.0, 0.06)
+    assert quiet.owes(1)
+    quiet.settled(1, 2.0)
+    assert not quiet.owes(1)
+    assert quiet.free_at(1) == quiet.free_at(2) == pytest.approx(2.0 + 0.3)
+
+
+def test_a_broadcast_keeps_everybody_silent() -> None:
+    """The turnaround of a broadcast holds for every unit, and a shorter one takes nothing away."""
+    quiet = Quiet(0.002)
+    quiet.busy_until(5.0)
+    quiet.busy_until(4.0)
+    assert quiet.free_at(1) == quiet.free_at(7) == 5.0
