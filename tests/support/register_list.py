@@ -19,7 +19,7 @@ LEVEL = {"points": {"level": {"function": 3, "address": 12, "type": "u16", "unit
 NEEDS: dict[str, dict[str, Any]] = {"hycontrol-microflex": LEVEL}
 
 # Relay modules are no instruments of the list: their coils and inputs are typed anew in test_relay_modules.
-NOT_LISTED = frozenset({"waveshare-relay-d8", "wellpro-wp8025adam"})
+NOT_LISTED = frozenset({"crevis-na-9189", "waveshare-relay-d8", "wellpro-wp8025adam"})
 
 _WORDS = {"u8": 1, "u16": 1, "i16": 1, "u32": 2, "i32": 2, "f32": 2, "f64": 4, "u64": 4, "u8x4": 2}
 

@@ -11,28 +11,32 @@ from tests.support.register_list import NOT_LISTED
 
 
 @pytest.mark.parametrize(
-    ("name", "inputs", "relays"),
+    ("name", "inputs", "relays", "watchdog"),
     [
         # Maker's wiki: relays 0x0000 to 0x0007 by 01/05/0F, inputs 0x0000 to 0x0007 by 02.
-        ("waveshare-relay-d8", {f"DI{n}": (2, n - 1) for n in range(1, 9)}, range(8)),
+        ("waveshare-relay-d8", {f"DI{n}": (2, n - 1) for n in range(1, 9)}, range(8), None),
         # Bridge's description: readCoils and write of 0x00 to 0x07; no inputs.
-        ("wellpro-wp8025adam", {}, range(8)),
+        ("wellpro-wp8025adam", {}, range(8), None),
+        # Maker's manual: the example of 6.2.8 writes ten coils from 0x1000; 6.3.2: 0x1020 counts in 100 ms.
+        ("crevis-na-9189", {}, range(0x1000, 0x100A), Watchdog(0x1020, 100_000)),
     ],
 )
-def test_what_may_be_written_and_read(name: str, inputs: dict[str, tuple[int, int]], relays: range) -> None:
-    """The eight relays are the only coils that may be written, no register is, and the inputs are where they are."""
+def test_what_may_be_written_and_read(
+    name: str, inputs: dict[str, tuple[int, int]], relays: range, watchdog: Watchdog | None
+) -> None:
+    """The outputs are the only coils that may be written, no register is; inputs and watchdog are where they are."""
     profile = load(name)
     assert profile.quirks.writable_coils == frozenset(relays)
     assert profile.quirks.writable == frozenset()
     points = {n: (p.function, p.address) for n, p in profile.points.items()}
     assert {n: place for n, place in points.items() if n.startswith("DI")} == inputs
-    assert {place for n, place in points.items() if n.startswith("relay")} == {(1, coil) for coil in relays}
-    assert profile.quirks.watchdog is None, "no document that was seen gives one"
+    assert {place for n, place in points.items() if not n.startswith("DI")} == {(1, coil) for coil in relays}
+    assert profile.quirks.watchdog == watchdog
 
 
 def test_every_module_here_is_one_of_these() -> None:
     """A profile that the register list does not have is compared here."""
-    assert frozenset({"waveshare-relay-d8", "wellpro-wp8025adam"}) == NOT_LISTED
+    assert frozenset({"crevis-na-9189", "waveshare-relay-d8", "wellpro-wp8025adam"}) == NOT_LISTED
 
 
 @pytest.mark.parametrize(
