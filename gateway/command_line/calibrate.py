@@ -35,10 +35,8 @@ def add(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None
         parser.add_argument(flag, metavar="WORDS", help=words)
     for flag, words in _NUMBERS:
         parser.add_argument(flag, type=float, metavar="NUMBER", help=words)
-    parser.add_argument(
-        "--standard", action="append", default=[], metavar="name=4,temperature=21.5,lot=...,expires=..."
-    )
-    parser.add_argument("--reading", action="append", default=[], metavar="phase=check,in=4,value=4.05,mv=172")
+    for flag, shape, words in _REPEATED:
+        parser.add_argument(flag, action="append", default=[], metavar=shape, help=words)
     parser.add_argument("--attachment", type=Path, metavar="FILE", help="a photograph or form; its hash is kept")
     verdict = parser.add_mutually_exclusive_group()
     verdict.add_argument("--accept", dest="accepted", action="store_true", default=None, help="it is fit for use")
@@ -60,6 +58,10 @@ _FLAGS = (
     ("--next-due", "a day of your own instead of the usual interval"),
     ("--remark", "anything else"),
     ("--corrects", "the id of the record that this one replaces"),
+)
+_REPEATED = (
+    ("--standard", "name=4,temperature=21.5,lot=...,expires=...", "a buffer or standard that was used; once for each"),
+    ("--reading", "phase=check,in=4,value=4.05,mv=172", "what the channel showed in which standard; once for each"),
 )
 _NUMBERS = (
     ("--response-s", "response time in s"),
