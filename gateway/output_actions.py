@@ -53,8 +53,8 @@ def _ask(state: Path | None, command: str, by: str, args: dict[str, Any]) -> dic
 
 
 def _row(one: dict[str, Any]) -> tuple[str, ...]:
-    latched = ", shut until released" if one["latched"] else ""
-    return (one["output"], one["role"], f"{one['device']} {one['place']}", _STATES[one["is_on"]] + latched, one["why"])
+    state = _STATES[one["is_on"]] + (", shut until released" if one["latched"] else "")
+    return (one["output"], one["role"], f"{one['device']} {one['place']}", state, one["why"], one["by"])
 
 
 def _lines(sampler: dict[str, Any]) -> Iterator[str]:

@@ -48,7 +48,7 @@ def output_lines(watches: Watches) -> list[dict[str, Any]]:
             "device": one.output.device,
             "place": f"{one.output.kind} {one.output.address}",
             "is_on": one.is_on,
-            "by": "hand" if one.manual is not None else "itself" if one.wanted is not None else "nobody",
+            "by": one.by,
             "why": one.why,
             "latched": one.latched,
         }
@@ -73,9 +73,8 @@ def _outputs(watches: Watches, action: str, name: str, reason: str, signed: Sign
         raise ValueError("say who you are: an output is moved under somebody's name")
     if not reason:
         raise ValueError("say why: it is part of the record")
-    why = f"{signed.actor}: {reason}"
     if action == "test":
-        _test(watches, one, why, signed, step)
+        _test(watches, one, reason, signed, step)
     elif action in ("on", "off"):
         if one.output.pulsed:
             raise ValueError(f"{name} is only ever pulsed")
@@ -83,11 +82,11 @@ def _outputs(watches: Watches, action: str, name: str, reason: str, signed: Sign
             raise ValueError(f"{name} must not be off for good: acknowledge or shelve the alarm, and it is silent")
         if isinstance(one, Valve) and action == "off":
             raise ValueError(f"a valve is opened with `release {name}`, which says that the exceedance is over")
-        one.set_manual(action == "on", why, signed.at, step)
+        one.set_manual(action == "on", signed.actor, reason, signed.at, step)
     elif action == "release":
         if one.output.pulsed:
             raise ValueError(f"{name} is only ever pulsed: there is nothing to release")
-        one.set_manual(None, why, signed.at, step)
+        one.set_manual(None, signed.actor, reason, signed.at, step)
     else:
         raise ValueError(f"outputs knows list, test, on, off and release, not {action!r}")
 
@@ -103,7 +102,7 @@ def _test(watches: Watches, one: Switched, why: str, signed: Signed, step: Step)
     if output.role is OutputRole.SAMPLER_PACE and running:
         raise ValueError("a composite is under way: a test pulse would be in the bottle and on no record")
     key = f"test-{output.name}:{signed.at.utc_us}"
-    step.orders.append(order_for(output, "pulse", signed.at, f"test by {why}", key))
+    step.orders.append(order_for(output, "pulse", signed.at, f"test: {why}", key))
 
 
 def _sampler(watches: Watches, action: str, reason: str, bottle: str, signed: Signed, step: Step) -> None:

@@ -118,7 +118,7 @@ def _lines(status: dict[str, Any]) -> list[str]:
         for alarm in status["alarms"]
     ] or ["no alarm stands"]
     lines += [
-        f"OUTPUT {one['output']} on{', shut until released' if one['latched'] else ''}: {one['why']}"
+        f"OUTPUT {one['output']} {'shut until released' if one['latched'] else 'on'}: {one['why']} {one['by']}".rstrip()
         for one in status["outputs"]
         if one["is_on"] or one["latched"]
     ]

@@ -75,7 +75,7 @@ class CompositeWatch(Watch):
             raise ValueError("no composite is under way")
         if not by.strip():
             raise ValueError("say who you are: whoever ends a composite is part of its custody")
-        self._end(now, f"ended by {by}" + (f": {reason}" if reason else ""), said, by=by)
+        self._end(now, "ended by hand" + (f": {reason}" if reason else ""), said, by=by)
 
     def collected(self, by: str, now: Instant, said: Said) -> None:
         """The bottle was taken away. ValueError while a composite runs, or when nobody says who took it."""
@@ -84,7 +84,7 @@ class CompositeWatch(Watch):
         if not by.strip():
             raise ValueError("say who you are: whoever collects is part of the custody")
         said.notes.append(Note("composite_collected", now, {"composite": self._last_id, "by": by}))
-        self._condition(False, Severity.NOTICE, f"collected by {by}", said)
+        self._condition(False, Severity.NOTICE, "collected", said)
 
     def status(self, now: Instant) -> dict[str, Any] | None:
         """The composite under way, JSON-able; None between composites."""

@@ -130,7 +130,7 @@ class GrabWatch(Watch):
         self._standing = []
         self._follow = []
         for alarm in (GRAB_ALARM, BOTTLES_ALARM):
-            said.conditions.append(Condition(alarm, False, Severity.WARNING, f"collected by {by}"))
+            said.conditions.append(Condition(alarm, False, Severity.WARNING, "collected"))
         self._changed(said)
 
     def status(self, now: Instant) -> dict[str, Any]:

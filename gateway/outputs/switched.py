@@ -45,6 +45,7 @@ class Switched(Watch):
         self.manual: bool | None = None
         self.is_on: bool | None = None  # as last carried out
         self.why = ""
+        self.by = ""  # whose word it is, while it is a person's
         self._severity = severity
         self._ordered: bool | None = {"off": False, "on": True}.get(output.safe)  # what the start puts it to
         self._failed = False
@@ -76,10 +77,11 @@ class Switched(Watch):
         key = f"{self.output.name}:{now.utc_us}:{action}"
         said.orders.append(order_for(self.output, action, now, self.why, key))
 
-    def set_manual(self, manual: bool | None, why: str, now: Instant, said: Said) -> None:
-        """A person's word, or with None the end of it."""
+    def set_manual(self, manual: bool | None, by: str, why: str, now: Instant, said: Said) -> None:
+        """A person's word, or with None the end of it. The name is kept apart: it leaves the site in no record."""
         self.manual = manual
-        self.why = why
+        self.by = by if manual is not None else ""
+        self.why = f"by hand: {why}" if manual is not None else f"released: {why}"
         self._ordered = self._refused = None
         said.state[self.key] = self.state()
         self.settle(now, said)
@@ -112,13 +114,13 @@ class Switched(Watch):
 
     def state(self) -> dict[str, Any]:
         """What a restart has to bring back."""
-        return {"manual": self.manual, "why": self.why}
+        return {"manual": self.manual, "by": self.by, "why": self.why}
 
     def restore(self, state: Mapping[str, Any], resume: Resume, said: Said) -> None:
         """A person's word outlives a restart."""
         stored = state.get(self.key)
         if stored is not None:
-            self.manual, self.why = stored["manual"], str(stored["why"])
+            self.manual, self.by, self.why = stored["manual"], str(stored.get("by", "")), str(stored["why"])
 
 
 class Annunciator(Switched):
@@ -194,16 +196,17 @@ class Valve(Switched):
         said.state[self.key] = self.state()
         self.settle(finding.at, said)
 
-    def set_manual(self, manual: bool | None, why: str, now: Instant, said: Said) -> None:
+    def set_manual(self, manual: bool | None, by: str, why: str, now: Instant, said: Said) -> None:
         """Shut by hand, or released. ValueError while a rule that shut it is still proven to be exceeded."""
         if manual is not True and self._standing:
             raise ValueError(f"{', '.join(sorted(self._standing))} is still exceeded: the valve stays shut")
         if manual is True:
-            self.shut_by = self.shut_by or why
+            self.shut_by = self.shut_by or f"by hand: {why}"
         else:
             self.shut_by = None
         self.wanted = manual is True
-        self.why = why
+        self.by = by if manual is True else ""
+        self.why = self.shut_by or f"released: {why}"
         self.manual = None
         self._ordered = self._refused = None
         said.state[self.key] = self.state()
@@ -213,7 +216,7 @@ class Valve(Switched):
 
     def state(self) -> dict[str, Any]:
         """What a restart has to bring back."""
-        return {"shut_by": self.shut_by, "standing": sorted(self._standing)}
+        return {"shut_by": self.shut_by, "by": self.by, "standing": sorted(self._standing)}
 
     def restore(self, state: Mapping[str, Any], resume: Resume, said: Said) -> None:
         """A valve that was shut is told to be shut."""
@@ -221,5 +224,6 @@ class Valve(Switched):
         if stored is None:
             return
         self.shut_by, self._standing = stored["shut_by"], set(stored["standing"])
+        self.by = str(stored.get("by", ""))
         if self.shut_by is not None:
             self.wanted, self.why, self._ordered = True, self.shut_by, None

@@ -21,7 +21,8 @@ VERSION = 1
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _ABOUT_PEOPLE = frozenset({
     "actor", "approved_by", "by", "caller", "contact", "contacts", "dedupe_key", "person", "phone", "number",
-    "provider_ref", "recipient", "recipients", "sender", "text", "who", "ended_by", "signed_by", "technician",
+    "provider_ref", "recipient", "recipients", "sender", "text", "who", "ended_by", "signed_by", "started_by",
+    "technician",
 })  # fmt: skip
 _OF_A_MESSAGE = ("alarm", "occurrence", "kind", "severity", "status", "attempts")
 _STATES_WITH_CAUSE = frozenset({AlarmState.UNACKNOWLEDGED, AlarmState.ACKNOWLEDGED})

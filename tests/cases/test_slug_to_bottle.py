@@ -87,7 +87,7 @@ def test_from_the_holding_tank_to_the_bottle(tmp_path: Path) -> None:
     assert ordered["expires_utc_us"] < raised["at"]["utc_us"], "the bottle stood long before the slug was proven"
     (end,) = [body for kind, body in notes if kind == "composite_ended"]
     aliquots = [body for kind, body in notes if kind == "aliquot"]
-    assert end["why"] == "ended by J. Tech"
+    assert end["why"] == "ended by hand"
     assert bench.sampler.pulses == end["pulses_done"] > 40
     assert bench.sampler.aliquots == end["aliquots"] == len(aliquots) == end["pulses_done"] // 20
     assert [a["alarm"] for a in events(journal, "alarm") if a["alarm"] == "sampler-grab"]

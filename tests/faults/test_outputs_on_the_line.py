@@ -5,6 +5,7 @@ The bench clock runs some hundred times as fast as real; counts and order are as
 
 import asyncio
 import io
+import json
 from collections.abc import Awaitable, Callable
 from dataclasses import replace
 from pathlib import Path
@@ -20,6 +21,7 @@ from gateway.drivers import outputs
 from gateway.errors import DiskFull
 from gateway.model import Instant, Order, Outcome
 from gateway.output_actions import run_outputs, run_sampler
+from gateway.sinks.payloads import Payloads
 from gateway.site import Part, Site
 from gateway.status import run_status
 from simulators.instruments import Mag6000
@@ -137,6 +139,7 @@ def test_a_slug_takes_a_bottle_sounds_the_horn_and_shuts_the_valve(tmp_path: Pat
     assert grabs[0]["values"]["flow"]["value"] == pytest.approx(62, rel=0.01)
     assert bench.sampler.grabs == bench.relays.rising[GRAB] == 2
     assert not any(bench.relays.coils[one] for one in (HORN, PACE, GRAB))
+    assert {coil for coil, _ in bench.relays.written} <= {HORN, VALVE, PACE, GRAB}
     _ordered_then_done(bench)
 
 
@@ -295,6 +298,10 @@ def test_the_command_line(tmp_path: Path) -> None:
         assert "sampler-grab" in printed
 
     bench = asyncio.run(on_tcp(tmp_path, body))
+    payloads, now = Payloads(bench.app.site), bench.app.now()
+    sent = [payloads.event(1, "note", now, n, False) for n in events(bench.app.state_directory / "journal.db", "note")]
+    assert len(sent) > 5
+    assert "Ann" not in json.dumps(sent), "no name leaves the site"
     signed = [(n["command"], n["actor"]) for n in bench.notes("command")]
     assert ("outputs test", "Ann") in signed
     assert ("sampler start", "Ann") in signed
@@ -333,7 +340,7 @@ def test_a_module_that_forgot(tmp_path: Path) -> None:
         await bench.call("outputs", action="on", output="horn", reason="drill")
         await bench.until(lambda: bench.relays.coils[HORN], "the horn")
         await bench.until(lambda: bench.notes("order_done"), "its end")
-        assert "OUTPUT horn on: Ann: drill" in await say_status(bench)
+        assert "OUTPUT horn on: by hand: drill Ann" in await say_status(bench)
         bench.relays.coils[HORN] = False
         await bench.until(lambda: bench.relays.coils[HORN], "the horn again")
         assert any(n["result"] == "failed" and "is now 0" in n["why"] for n in bench.notes("order_done"))

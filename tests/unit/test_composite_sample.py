@@ -258,7 +258,7 @@ def test_who_started_and_who_ended_it() -> None:
     assert (bench.ended()["started_by"], bench.ended()["by"], bench.ended()["why"]) == (
         "Ann",
         "Bob",
-        "ended by Bob: lunch",
+        "ended by hand: lunch",
     )
     with pytest.raises(ValueError, match="no composite"):
         bench.watch.stop("Bob", "", at(61), Step())

@@ -144,7 +144,7 @@ def test_only_a_person_opens_the_valve() -> None:
     shut.found(finding(10, FindingEvent.RAISED), said)
     assert [o.action for o in said.orders] == ["on"]
     with pytest.raises(ValueError, match="still exceeded"):
-        shut.set_manual(None, "release", at(20), Step())
+        shut.set_manual(None, "Super", "release", at(20), Step())
     quiet = Step()
     shut.found(finding(30, FindingEvent.CLEARED), quiet)
     shut.tick(at(500), quiet)
@@ -156,7 +156,7 @@ def test_only_a_person_opens_the_valve() -> None:
     again.tick(at(600), restarted)
     assert [o.action for o in restarted.orders] == ["on"]
     opened = Step()
-    again.set_manual(None, "Super: cleaned", at(700), opened)
+    again.set_manual(None, "Super", "cleaned", at(700), opened)
     assert [o.action for o in opened.orders] == ["off"]
     assert not again.latched
 
@@ -166,7 +166,7 @@ def test_a_second_exceedance_shuts_it_again() -> None:
     shut = valve()
     shut.found(finding(10, FindingEvent.RAISED), Step())
     shut.found(finding(20, FindingEvent.CLEARED), Step())
-    shut.set_manual(None, "Super", at(30), Step())
+    shut.set_manual(None, "Super", "over", at(30), Step())
     said = Step()
     shut.found(finding(40, FindingEvent.RAISED), said)
     assert [o.action for o in said.orders] == ["on"]
