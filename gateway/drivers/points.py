@@ -19,6 +19,9 @@ Words = Mapping[tuple[int, int], int]  # (function, wire address) -> register
 _RANK = {Quality.GOOD: 0, Quality.NOT_EVALUATED: 1, Quality.SUSPECT: 2, Quality.MISSING: 3, Quality.FAIL: 4}
 _LARGEST_POWER = 30  # of ten, in an exponent register: beyond it the register holds something else
 _FULL_SCALE = 32767
+_LEAST_PH = 1e-6
+"""No electrode tells a pH nearer to zero from zero itself: 7.0 with its words swapped reads 2.3e-41, between 0 and 14,
+and below every limit. Ours."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,6 +111,9 @@ def _read(point: Point, words: Words, expected_unit: str, listed_unit: str) -> D
             return Decoded(_all_raw(point, words), None, Fault.DEVICE_FAULT, Quality.FAIL, str(error))
         raw = _all_raw(point, words)
     value = scaled(number, point.scale, point.offset)
+    if reported == "pH" and 0 < abs(value) < _LEAST_PH:
+        note = f"{value:.2g} is no pH: bytes in another order?"
+        return Decoded(raw, None, Fault.NOT_A_NUMBER, Quality.FAIL, note)
     if point.band is not OPEN and not math.isnan(value):
         quality, note = _judged(point, value, reported)
     for rule in point.status:
