@@ -61,7 +61,7 @@ def test_one_dead_unit_among_five_costs_the_others_nearly_nothing(
     async def scenario() -> bool:
         peer = SerialDevices(Devices(silent={3}))
         delivered = Deliveries()
-        devices = [device(unit, 60_000 if unit == 3 else 500_000) for unit in range(1, 6)]
+        devices = [device(unit, 20_000 if unit == 3 else 500_000) for unit in range(1, 6)]
         channels = [channel(f"d{unit}", 0, PERIOD_US) for unit in range(1, 6)]
         known = {f"d{unit}": profile(0) for unit in range(1, 6)}
         bus = PollBus(
@@ -83,8 +83,10 @@ def test_one_dead_unit_among_five_costs_the_others_nearly_nothing(
             assert {sample.value for sample in delivered.of(f"d{unit}-0")} == {100 * unit}
         dead = [asked.at for asked in peer.devices.of(3)]
         waits = [later - earlier for earlier, later in pairwise(dead)]
-        assert 3 <= len(dead) <= 6
-        assert all(later > 1.5 * earlier for earlier, later in pairwise(waits))
+        assert 3 <= len(dead) <= 7
+        assert waits[-1] > 1.5 * waits[0]
+        if not jitter:  # it takes up to half of a wait away, and slots are whole
+            assert all(later > 1.5 * earlier for earlier, later in pairwise(waits))
         silent = delivered.of("d3-0")
         assert {(s.value, s.fault, s.quality) for s in silent} == {(None, Fault.SILENT, Quality.MISSING)}
         assert len(silent) >= 0.9 * slots
