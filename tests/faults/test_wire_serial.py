@@ -170,7 +170,7 @@ def test_noise_that_never_stops_ends_in_an_error_every_time(noise: bytes) -> Non
     """Garbage without a pause: each read ends by its outer deadline, or because the line is never silent."""
 
     async def scenario() -> None:
-        async with serial_line(baud=1200) as (peer, line):  # no gap of 32 ms in noise every 0.3 ms
+        async with serial_line(baud=300) as (peer, line):  # hardly ever a gap of 128 ms in noise every 0.3 ms
             stop = threading.Event()
 
             def rattle() -> None:
@@ -181,12 +181,13 @@ def test_noise_that_never_stops_ends_in_an_error_every_time(noise: bytes) -> Non
             rattling = threading.Thread(target=rattle)
             rattling.start()
             try:
+                told = []
                 async with asyncio.timeout(PATIENCE_S):
-                    with pytest.raises((BadCheckSum, DeviceSilent)):
-                        await line.read(1, 3, 0, 1, TIMEOUT_S)
-                    for _ in range(2):
-                        with pytest.raises(BadCheckSum, match="the line is never silent"):
+                    for _ in range(3):
+                        with pytest.raises(BadCheckSum) as caught:
                             await line.read(1, 3, 0, 1, TIMEOUT_S)
+                        told.append(str(caught.value))
+                assert any("the line is never silent" in text for text in told[1:])
             finally:
                 stop.set()
                 rattling.join()
