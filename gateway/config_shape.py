@@ -6,6 +6,7 @@ checked by `site_build`.
 
 from typing import Annotated, Any, Literal
 
+from gateway.config_diagnosis import AgreementTable, DiagnosisTable, TamperTable
 from gateway.config_duty import DutyTable
 from gateway.config_files import Source
 from gateway.config_flow import CrossCheckTable, PrimaryTable, TotalizerTable
@@ -159,6 +160,14 @@ class ChannelTable(Table):
     """For a contact: the state in which nothing is the matter; closed for door and lid, open for others."""
     debounce: Duration | None = None
     """For a contact: how long a change must last to count."""
+    resolution: Quantity | None = None
+    """The least step the instrument shows; the profile's own unless stated. The tolerance of a flat line."""
+    agrees_with: AgreementTable | None = None
+    compensated_by: str | None = None
+    """For pH: the temperature channel that corrects it."""
+    overflow_at: Quantity | None = None
+    """For a level: where the water leaves the manhole."""
+    diagnosis: DiagnosisTable = DiagnosisTable()
 
 
 class DischargingTable(Table):
@@ -173,6 +182,8 @@ class DischargingTable(Table):
     off_delay: Duration | None = None
     applies_to: list[str] | None = None
     """Channels that do not count while dry; every one in the liquid unless stated."""
+    hold_off: Duration | None = None
+    """How long a probe that came back into the water is doubtful; not at all unless stated."""
 
 
 class BaselineTable(Table):
@@ -317,6 +328,7 @@ class SiteFile(Table):
     ordinances: dict[str, dict[str, bool | str]] = {}
     """[ordinances.PACK]: facts about the town that the pack asks for, as fluoridated = false."""
     pipe: PipeTable | None = None
+    tamper: TamperTable | None = None
     town_flow: TownFlowTable | None = None
     laboratory: LaboratoryTable = LaboratoryTable()
     maintenance: MaintenanceTable = MaintenanceTable()

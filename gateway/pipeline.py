@@ -20,6 +20,7 @@ from gateway.rules.judge import Judge
 from gateway.rules.laboratory import Laboratory
 from gateway.rules.totals import CounterToday, FlowToday, volumes_today
 from gateway.signals.derived import FlowFrom
+from gateway.signals.diagnosis.frame import Health
 from gateway.signals.interlock import Discharge, Interlock
 from gateway.signals.level_flows import LevelFlows
 from gateway.signals.qc import QualityControl, evidence
@@ -33,6 +34,7 @@ from gateway.watches import Watches
 __all__ = ["Pipeline"]
 
 _QUIET = Outcome()
+_INTERLOCK, _INTERLOCK_AS_OF = "interlock", "interlock:as_of"
 _STEP_US = 2_000_000  # a wall clock that moves this much against the monotonic one was stepped (decision 0007)
 
 
@@ -40,8 +42,8 @@ class _Channel:
     """Everything that follows one channel, side by side."""
 
     __slots__ = (
-        "comparison", "derived", "interlocked", "is_witness", "listeners", "qc", "rank", "rules", "seconds", "sensor",
-        "spec", "watches",
+        "comparison", "derived", "health", "interlocked", "is_witness", "listeners", "qc", "rank", "rules", "seconds",
+        "sensor", "spec", "watches",
     )  # fmt: skip
 
     def __init__(
@@ -51,6 +53,7 @@ class _Channel:
         severity: Severity,
         rules: list[Judge],
         watches: tuple[Watch, ...],
+        health: Health | None,
         flows: LevelFlows,
         *,
         is_witness: bool,
@@ -62,6 +65,7 @@ class _Channel:
         self.sensor = SensorWatch(spec, start, severity)
         self.rules = rules
         self.watches = watches
+        self.health = health
         self.is_witness = is_witness
         self.interlocked = interlocked
         self.derived: list[FlowFrom | CounterToday | FlowToday] = [*flows.computed[spec.name]]
@@ -81,6 +85,7 @@ class Pipeline:
         self.site = site
         self.start = start
         self.interlock = Interlock(site.discharging, dict(site.channels))
+        self._holds_off = site.discharging.hold_off_us > 0
         self.engine = AlarmEngine(site)
         self.callout = CallOut(site, self.engine)
         self.judgement = Judgement(site, start)
@@ -96,6 +101,7 @@ class Pipeline:
                 _sensor_severity(site, name),
                 self.judgement.by_channel[name],
                 self.watches.by_channel[name],
+                self.watches.diagnosis.by_channel[name],
                 flows,
                 is_witness=self.interlock.is_witness(name),
                 interlocked=name in site.discharging.applies_to,
@@ -169,7 +175,7 @@ class Pipeline:
 
     def snapshot(self) -> dict[str, Any]:
         """The long memory by durable key: windows, baselines and days of violation, as of the last reading."""
-        return {**self.judgement.snapshot(), **self.watches.snapshot()}
+        return {**self.judgement.snapshot(), **self.watches.snapshot(), _INTERLOCK_AS_OF: self.interlock.memory()}
 
     def refeed(self, reading: Reading) -> None:
         """Let the long memory hear a reading recorded after the snapshot it came back from; nothing is said."""
@@ -177,8 +183,13 @@ class Pipeline:
         if channel is None or reading.tests == ("order",):
             return
         self.judgement.advance(reading.at)
+        if self._holds_off and channel.interlocked:
+            self.interlock.state(reading.at.mono_us)  # to notice when the probes came back into the water
         if channel.is_witness:
+            self.interlock.discharging(reading.channel, reading.at.mono_us)  # asked before it is heard, as ever
             self.interlock.hear(reading)
+        if channel.health is not None:
+            channel.health.hear(reading, None)
         settled = self.interlock.discharging(reading.channel, reading.at.mono_us)
         weight = evidence(reading)
         self.judgement.refeed(reading, weight, discharging=not channel.is_witness or settled is not False)
@@ -189,6 +200,12 @@ class Pipeline:
         step = Step()
         self.judgement.restore(state, resume, step)
         self.watches.restore(state, resume, step)
+        # As of the snapshot where there is one, since the readings after it are heard again; else as it last changed.
+        memory = state.get(_INTERLOCK_AS_OF, state.get(_INTERLOCK))
+        try:
+            self.interlock.restore(memory, resume)
+        except (LookupError, TypeError, ValueError, AttributeError) as error:
+            step.notes.append(unreadable(_INTERLOCK, error, resume))
         alarms = {}
         for key, value in state.items():
             if key.startswith("alarm:"):
@@ -252,14 +269,19 @@ class Pipeline:
         idle = channel.is_witness and self.interlock.discharging(sample.channel, mono_us) is False
         if channel.comparison is not None:
             sample = channel.comparison(sample)
-        reading = channel.qc.assess(sample, dry=dry, disagree=discharge is Discharge.DISAGREE, idle=idle)
+        rewetted = self._holds_off and channel.interlocked and not dry and self.interlock.rewetted(mono_us)
+        disagree = discharge is Discharge.DISAGREE
+        reading = channel.qc.assess(sample, dry=dry, disagree=disagree, idle=idle, rewetted=rewetted)
         reading = self.calibrations.mark(self.maintenance.mark(reading))
+        late = reading.tests == ("order",)
+        if channel.health is not None and not late:
+            reading = channel.health.hear(reading, step)
         step.readings.append(reading)
-        if reading.tests == ("order",):
+        if late:
             return  # kept and flagged; not later than the newest, so it takes part in nothing
         self._next_us = min(self._next_us, mono_us + channel.spec.hold_us)
-        if channel.is_witness:
-            self.interlock.hear(reading)
+        if channel.is_witness and self.interlock.hear(reading):
+            step.state[_INTERLOCK] = self.interlock.memory()
         channel.seconds.add(reading, discharge)
         weight = evidence(reading)
         sensed = channel.sensor.see(reading, weight)

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from gateway.diagnosed import NOTHING, Diagnosed, Tamper
 from gateway.model import Severity
 from gateway.outputs.wired import ContactInput, Output, Sampler
 from gateway.primary import Counter, CrossCheck, Primary
@@ -92,6 +93,7 @@ class Channel:
     uncertainty: float | None = None
     label: str = ""
     fast_poll_us: int | None = None
+    diagnosed: Diagnosed = NOTHING
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,6 +115,7 @@ class Discharging:
     on_delay_us: int = 60_000_000
     off_delay_us: int = 60_000_000
     applies_to: frozenset[str] = frozenset()
+    hold_off_us: int = 0  # a probe that just came back into the water is doubtful for so long
 
 
 @dataclass(frozen=True, slots=True)
@@ -377,6 +380,7 @@ class Site:
     inputs: Mapping[str, ContactInput] = field(default_factory=dict)  # by channel
     outputs: Mapping[str, Output] = field(default_factory=dict)
     sampler: Sampler = field(default_factory=Sampler)
+    tamper: Tamper | None = None
 
     @property
     def alarm_channels(self) -> frozenset[str]:

@@ -7,6 +7,9 @@ from typing import TYPE_CHECKING, Any
 from gateway.maintenance_entry import STATION, maintenance_alarm
 from gateway.model import Severity
 from gateway.problems import Problems
+from gateway.signals.diagnosis.agreement import disagreement_alarm
+from gateway.signals.diagnosis.surcharge import SURCHARGE
+from gateway.signals.diagnosis.tamper import TAMPER
 from gateway.site import AlarmPolicy, Channel, Rule
 from gateway.site_channels import convert
 from gateway.spelling import did_you_mean
@@ -43,8 +46,10 @@ def build_alarms(
     *,
     complete: bool,
     others: Mapping[str, AlarmPolicy] | None = None,
+    tamper: bool = False,
 ) -> dict[str, AlarmPolicy]:
-    """One policy for every bound rule's alarm, for every channel's sensor fault, and for `others` as they are given.
+    """One policy for every bound rule's alarm, for every channel's sensor fault, for what diagnosis may raise, and for
+    `others` as they are given.
 
     `known_rules` are the ids of all rules of the packs, bound or not: their tables are no mistake, only idle. A name
     nobody knows is a mistake only if the rules and channels are `complete`, that is, without mistakes themselves.
@@ -70,6 +75,8 @@ def build_alarms(
         of = "the station" if scope == STATION else channels[scope].label or scope
         policies[alarm] = AlarmPolicy(alarm, Severity.WARNING, title=f"maintenance of {of}", action=_SIGN_OFF)
         units[alarm] = "1"
+    for policy in _diagnosed(channels, tamper=tamper):
+        policies[policy.alarm], units[policy.alarm] = policy, ""
     by_rule: dict[str, list[str]] = {}
     for rule in rules:
         by_rule.setdefault(rule.id, []).append(rule.alarm)
@@ -85,6 +92,18 @@ def build_alarms(
             known = names if complete else None
             policies[alarm] = replace(policies[alarm], **_changes(table, units[alarm], known, path, problems))
     return policies
+
+
+def _diagnosed(channels: Mapping[str, Channel], *, tamper: bool) -> Iterable[AlarmPolicy]:
+    """The alarms of sensor diagnosis (docs/quality.md 4); delays are ours."""
+    for name, channel in channels.items():
+        if channel.diagnosed.agreement is not None:
+            yield AlarmPolicy(disagreement_alarm(name), Severity.WARNING, off_delay_us=_MINUTE_US)
+    diagnosed = [channel.diagnosed for channel in channels.values()]
+    if any((d.crown, d.overflow_at, d.capacity) != (None,) * 3 for d in diagnosed):
+        yield AlarmPolicy(SURCHARGE, Severity.HIGH, on_delay_us=_MINUTE_US, off_delay_us=_MINUTE_US, shelvable=False)
+    if tamper:
+        yield AlarmPolicy(TAMPER, Severity.HIGH, latching=True)
 
 
 def _rule_policy(rule: Rule) -> AlarmPolicy:

@@ -17,6 +17,7 @@ from gateway.site import Channel, Discharging, Site, TownFlow, Witness
 from gateway.site_alarms import build_alarms
 from gateway.site_baselines import build_baselines
 from gateway.site_channels import IN_THE_LIQUID, build_channels, convert
+from gateway.site_diagnosis import build_tamper, diagnosed_channels
 from gateway.site_duty import build_duty
 from gateway.site_outputs import build_inputs, build_outputs, output_alarms
 from gateway.site_parts import build_buses, build_contacts, build_devices, build_parts
@@ -74,6 +75,9 @@ def build_site(
     packs = as_the_site_takes_them(packs, tree, problems, packs_sound=packs_sound)
     points = {name: loaded.profile.points for name, loaded in profiles.items()}
     channels = build_channels(tree, points, _declared(content, "devices"), problems)
+    discharging = _discharging(tree, content, channels, problems)
+    pipe_gpm = _pipe_gpm(tree, problems)
+    channels = diagnosed_channels(channels, points, tree, discharging, pipe_gpm, problems)
     for name in tree.baselines:
         _channel(name, "", ("baselines", name), content, channels, problems)
     baselines = build_baselines(tree.baselines, channels, problems, today, for_replay=for_replay)
@@ -85,6 +89,7 @@ def build_site(
         binding.rules, packs, tree, zone, problems, packs_sound=packs_sound, complete=complete, today=today
     )
     inputs = build_inputs(tree, channels, problems)
+    tamper = build_tamper(tree, inputs, problems)
     outputs = build_outputs(
         tree,
         _declared(content, "devices"),
@@ -94,13 +99,14 @@ def build_site(
         rules_known=complete,
         today=today,
     )
-    discharging = _discharging(tree, content, channels, problems)
     sampler = build_sampler(tree, outputs, channels, discharging, rules, problems, complete=complete)
     upkeep = build_upkeep(tree, content, channels, inputs, problems)
     others = output_alarms(inputs, outputs, sampler, channels) | calibration_alarms(upkeep, channels)
     station = station_policies(tree.buses, tree.sinks, tree.notify)
     others |= {name: policy for name, policy in station.items() if not for_replay}
-    alarms = build_alarms(tree.alarms, rules, channels, known_rules, problems, complete=complete, others=others)
+    alarms = build_alarms(
+        tree.alarms, rules, channels, known_rules, problems, complete=complete, others=others, tamper=tamper is not None
+    )
     buses = build_buses(tree.buses, problems)
     devices = build_devices(tree, _declared(content, "buses"), profiles, problems)
     known_profiles = {name: loaded.profile for name, loaded in profiles.items()}
@@ -138,8 +144,9 @@ def build_site(
         inputs=inputs,
         outputs=outputs,
         sampler=sampler,
+        tamper=tamper,
     )
-    return Built(site, packs, binding.unbound, _pipe_gpm(tree, problems))
+    return Built(site, packs, binding.unbound, pipe_gpm)
 
 
 def _notifiers(tree: "SiteFile", content: Mapping[str, Any]) -> dict[str, str]:
@@ -224,6 +231,7 @@ def _discharging(
         on_delay_us=default.on_delay_us if table.on_delay is None else table.on_delay,
         off_delay_us=default.off_delay_us if table.off_delay is None else table.off_delay,
         applies_to=frozenset(applies_to),
+        hold_off_us=0 if table.hold_off is None else table.hold_off,
     )
 
 

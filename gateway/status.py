@@ -13,7 +13,7 @@ from gateway.isotime import iso_utc
 from gateway.maintenance_actions import stay_line
 from gateway.model import Reading
 from gateway.output_command import output_lines, sampler_line
-from gateway.quality_letter import quality_letter
+from gateway.quality_letter import action_for, quality_letter
 from gateway.status_buses import bus_lines
 
 if TYPE_CHECKING:
@@ -77,6 +77,7 @@ def _channel(app: "GatewayApp", name: str, now_us: int) -> dict[str, Any]:
         "quality": reading.quality.name.lower(),
         "letter": quality_letter(reading),
         "tests": list(reading.tests),
+        "action": action_for(reading),
         "age_s": round((now_us - reading.at.mono_us) / 1e6, 1),
     }
 
@@ -109,6 +110,8 @@ def _lines(status: dict[str, Any]) -> list[str]:
         age = "never" if channel["age_s"] is None else f"{channel['age_s']:.0f} s"
         tests = " ".join(channel.get("tests", ()))
         lines.append(f"{name:<16} {value:>8}  {channel['unit']:<8} {channel['letter'] or '-'}  {age}  {tests}".rstrip())
+        if channel.get("action"):
+            lines.append(f"{'':<16} -> {channel['action']}")
     lines.append("")
     lines += [stay_line(stay, status["time_zone"]) for stay in status["maintenance"]]
     if today := status["maintenance_today_s"]:

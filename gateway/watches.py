@@ -17,6 +17,7 @@ from gateway.outputs.switched import Annunciator, Switched, Valve
 from gateway.outputs.wired import Carried, ContactRole, OutputRole
 from gateway.rules.flow_ledger import FlowLedger
 from gateway.rules.totals import totals_of
+from gateway.signals.diagnosis.sensors import SensorDiagnosis
 from gateway.signals.watch import FAR_US, Said, Watch
 from gateway.site import Site
 from gateway.step import Step
@@ -34,6 +35,7 @@ class Watches:
         plan = site.sampler
         self.maintenance = Maintenance(site, start)
         self.calibrations = CalibrationBook(site, start)
+        self.diagnosis = SensorDiagnosis(site)
         self.switched = _outputs(site, start)
         self.composite = self.grab = None
         if plan.composite is not None:
@@ -49,6 +51,7 @@ class Watches:
         self._all: list[Watch] = [
             self.maintenance,
             self.calibrations,
+            self.diagnosis,
             *self.contacts.values(),
             *samplers,
             *self.switched.values(),

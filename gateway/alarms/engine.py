@@ -252,7 +252,7 @@ class AlarmEngine:
         sensor = None if rule is None else self._memories.get(f"sensor-{rule.channel}")
         if sensor is None:
             return SensorHealth.UNKNOWN
-        if sensor.record.cause is not Cause.NORMAL:
+        if sensor.record.cause is not Cause.NORMAL and sensor.record.cause_severity > Severity.NOTICE:
             return SensorHealth.FAULT
         return SensorHealth.UNKNOWN if self._memories[alarm].record.input is Input.BAD else SensorHealth.OK
 

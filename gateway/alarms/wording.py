@@ -42,6 +42,7 @@ _SUMMARY = ("lasted", "extreme")
 _SENTENCES = ("sensor_ok", "sensor_fault", "because", "reminder", "after_restart", "action")
 _UNITS = {"pH": "", "s.u.": "", "1": "", "degC": "C", "degF": "F"}
 _UNIT_SEPTETS = 12
+_WHAT_TO_DO = ": "  # after it the reason of an alarm without a rule says the one thing to do
 ENDED = frozenset({
     AlarmState.NORMAL, AlarmState.RETURNED_UNACKNOWLEDGED, AlarmState.LATCHED_UNACKNOWLEDGED,
     AlarmState.LATCHED_ACKNOWLEDGED,
@@ -93,7 +94,7 @@ def raised_text(
         "duration": _elapsed(since, event.at, words),
         "state": _state(subject, event, since),
         "reminder": words.reminder.format(number=reminder) if reminder else "",
-        "action": _action(subject),
+        "action": _action(subject, event),
         "code": words.acknowledge.format(code=code),
     }
     if sensor is SensorHealth.FAULT:
@@ -203,21 +204,34 @@ def _what(subject: Subject) -> str:
     return subject.alarm if policy is None or not policy.title else policy.title
 
 
-def _action(subject: Subject) -> str:
+def _action(subject: Subject, event: AlarmEvent) -> str:
     if subject.rule is not None:
         action = subject.rule.action.rstrip(".")
         return f"{action[:1].upper()}{action[1:]}." if action else ""
     policy = subject.site.alarms.get(subject.alarm)
     if policy is not None and policy.action:
         return policy.action
+    action = _told(subject, event)[1]
+    if action:
+        return f"{action[:1].upper()}{action[1:]}."
     return subject.phrases.sensor_action if subject.alarm.startswith("sensor-") else ""
+
+
+def _told(subject: Subject, event: AlarmEvent) -> tuple[str, str]:
+    """The reason, and what it asks for: of an alarm that neither rule nor policy gives anything to do."""
+    policy = subject.site.alarms.get(subject.alarm)
+    if subject.rule is not None or (policy is not None and policy.action):
+        return event.reason, ""
+    reason, _, action = event.reason.partition(_WHAT_TO_DO)
+    return reason, action
 
 
 def _measured(subject: Subject, event: AlarmEvent) -> dict[str, str]:
     """What was measured, against what, by which clause; or the reason, where nothing was."""
     finding, rule = event.finding, subject.rule
     if finding is None or finding.observed is None or finding.limit is None or rule is None:
-        return {"what": _what(subject), "reason": event.reason.replace("_", " ")}
+        reason = _told(subject, event)[0]
+        return {"what": _what(subject), "reason": reason.replace("_", " ")}
     fields = {
         "what": _what(subject),
         "value": f"{number_text(finding.observed, finding.limit)} {rule.comparison}{_limit(finding.limit, finding)}",

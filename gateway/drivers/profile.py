@@ -172,6 +172,7 @@ class Point:
     groups: tuple[Span, ...] = ()
     listing: Listing | None = None
     verified: bool = True
+    resolution: float | None = None  # the least step it shows, in `unit`
 
     @property
     def address(self) -> int:

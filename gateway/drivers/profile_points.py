@@ -67,6 +67,7 @@ class PointReader:
         unit = table.take("unit", str, "")
         doc_register = table.take("doc_register", (str, int), "")
         verified = table.take("verified", bool, True)
+        resolution = table.take("resolution", (int, float), None)
         band = self.rules.band(table)
         status = [self.rules.status_rule(body) for body in table.tables("status")]
         if not all(isinstance(s, int | float) and not isinstance(s, bool) for s in sentinels):
@@ -89,6 +90,7 @@ class PointReader:
             status=tuple(rule for rule in status if rule is not None),
             band=band,
             verified=verified,
+            resolution=None if resolution is None else float(resolution),
         )
 
     def _scale(self, table: Table) -> tuple[float, Register | None]:

@@ -21,6 +21,7 @@ from gateway.drivers.modbus import ECHO
 from gateway.drivers.poll import PointReading
 from gateway.errors import BusDown, InputError
 from gateway.model import Fault
+from gateway.quality_letter import action_for, quality_letter
 from gateway.signals.qc import QualityControl
 from gateway.site import Site
 
@@ -129,6 +130,8 @@ class _Reads:
             "doc_register": reading.doc_register,
             "quality": judged.quality.name.lower(),
             "tests": list(judged.tests),
+            "letter": quality_letter(judged),
+            "action": action_for(judged),
             "fault": None if sample.fault is None else sample.fault.value,
             "note": reading.note,
             "latency_ms": None if unheard else round(after.latency_us / 1e3, 1),
@@ -205,11 +208,12 @@ def _words(line: Mapping[str, Any]) -> str:
         f"function {line['function']} address {line['address']}"
     )
     retries = f", {line['retries']} retr{'y' if line['retries'] == 1 else 'ies'}" if line["retries"] else ""
+    todo = f"\n{'':<16} {line['letter'] or '-'} -> {line['action']}" if line["action"] else ""
     if line["fault"] is not None:
-        return f"{line['channel']:<16} {line['fault']}: {line['note']}  ({source}{retries})"
+        return f"{line['channel']:<16} {line['fault']}: {line['note']}  ({source}{retries}){todo}"
     value = "-" if line["value"] is None else f"{line['value']:.6g}"
     sent = "" if line["source_unit"] == line["unit"] else f" = {line['source_value']:.6g} {line['source_unit']}"
     said = "" if line["quality"] == "good" else f"  {line['quality']}: {line['note'] or ', '.join(line['tests'])}"
     raw = " ".join(line["raw"])
     shown = f"{line['channel']:<16} {value:>10} {line['unit']:<7}{sent}"
-    return f"{shown} {raw}  ({source}, {line['latency_ms']:g} ms{retries}){said}"
+    return f"{shown} {raw}  ({source}, {line['latency_ms']:g} ms{retries}){said}{todo}"

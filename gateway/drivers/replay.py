@@ -63,7 +63,9 @@ def replay(site: Site, series: RecordedSeries) -> list[dict[str, Any]]:
 def as_recorded(site: Site, units: Mapping[str, Conversion]) -> Site:
     """The site as a recorded series feeds it: numbers come in the file's unit, already calibrated."""
     channels = {
-        name: replace(channel, conversion=units[name]) if name in units else channel
+        name: replace(channel, conversion=units[name], diagnosed=replace(channel.diagnosed, loop=False))
+        if name in units
+        else channel
         for name, channel in site.channels.items()
     }
     return replace(site, channels=channels)

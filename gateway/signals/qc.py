@@ -1,12 +1,15 @@
 """Quality control of one channel: a sample in, a reading out, the worst flag wins.
 
-Flags are QARTOD's; the tests are gross range (fail and suspect span), not-a-number, sentinels before conversion, spike,
-rate of change, flat line and order in time. A value is never replaced: a bad one keeps its number and gains a flag.
+Flags are QARTOD's; the tests are gross range (fail and suspect span), not-a-number, sentinels and the current of a loop
+before conversion, spike, rate of change, flat line and order in time. A value is never replaced: a bad one keeps its
+number and gains a flag.
 """
 
 from math import inf, isfinite
 
 from gateway.model import Fault, Instant, Mode, Quality, Reading, Sample
+from gateway.signals.diagnosis.catalogue import COUNTING
+from gateway.signals.diagnosis.current import LoopCurrent
 from gateway.site import Channel, Span
 
 __all__ = ["AFTER_MAINTENANCE", "BETWEEN", "CALIBRATION_OVERDUE", "COUNTING_TESTS", "DISAGREE", "QualityControl"]
@@ -14,7 +17,7 @@ __all__ = ["AFTER_MAINTENANCE", "BETWEEN", "CALIBRATION_OVERDUE", "COUNTING_TEST
 BETWEEN = "between"
 """The word of a reading taken between two scheduled polls: it can end a run, and never helps to prove one."""
 
-COUNTING_TESTS = frozenset({BETWEEN, "calibration_overdue", "spike", "rate", "flat_line", "below_range", "depth_only"})
+COUNTING_TESTS = COUNTING
 """SUSPECT from these still counts for limit and slug rules (docs/judging.md 2.1; below the rated head a flow is small,
 whatever its error; a flow from depth alone is marked, not doubted)."""
 
@@ -35,8 +38,8 @@ class QualityControl:
     """The tests of one channel, in order of arrival, with the neighbours that spike, rate and flat line compare."""
 
     __slots__ = (
-        "_before", "_fail_high", "_fail_low", "_flat_since_us", "_flat_value", "_last", "_last_us", "_newest_us",
-        "_plain", "_suspect_high", "_suspect_low", "channel",
+        "_before", "_fail_high", "_fail_low", "_flat_since_us", "_flat_value", "_jump", "_last", "_last_us", "_loop",
+        "_newest_us", "_plain", "_suspect_high", "_suspect_low", "channel",
     )  # fmt: skip
 
     def __init__(self, channel: Channel) -> None:
@@ -48,15 +51,19 @@ class QualityControl:
         self._flat_value: float | None = None
         self._flat_since_us = 0
         self._plain = channel.conversion.is_identity
+        self._loop = LoopCurrent() if channel.diagnosed.loop else None
+        self._jump = channel.diagnosed.jump
         self._fail_low, self._fail_high = _bounds(channel.fail_span)
         self._suspect_low, self._suspect_high = _bounds(channel.suspect_span)
 
-    def assess(self, sample: Sample, *, dry: bool = False, disagree: bool = False, idle: bool = False) -> Reading:
+    def assess(
+        self, sample: Sample, *, dry: bool = False, disagree: bool = False, idle: bool = False, rewetted: bool = False
+    ) -> Reading:
         """The reading of a sample.
 
         `dry` says the interlock has the probe out of the discharge, `idle` that this witness itself says so: a still
         value is then expected and not called flat. `disagree` says flow and level contradict each other about it, which
-        makes any value doubtful.
+        makes any value doubtful; `rewetted` that the probe has just come back into the water.
         A sample not later than the channel's newest is kept, flagged `order`, and takes no part in the tests.
         """
         at = sample.at
@@ -87,21 +94,33 @@ class QualityControl:
             )
         channel = self.channel
         sentinel = value in channel.sentinels
+        current = ""
+        if self._loop is not None and not sentinel:
+            current, quality = self._loop.judge(value, at.mono_us)
+            if quality is not Quality.GOOD and not self._loop.measures:
+                value = channel.conversion(value)
+                return Reading(sample.channel, at, sample.raw, value, quality, (current,), sample.mode, dry)
         if not self._plain:
             value = channel.conversion(value)
         if sentinel or not self._fail_low <= value <= self._fail_high:
             test = Fault.SENTINEL.value if sentinel else "fail_span"
             return Reading(sample.channel, at, sample.raw, value, Quality.FAIL, (test,), sample.mode, dry)
-        return self._compare(sample, at, value, dry=dry, disagree=disagree, idle=idle)
+        doubts: tuple[str, ...] = ()
+        if current or rewetted or disagree:
+            said = (current, "rewetted" if rewetted else "", DISAGREE if disagree else "")
+            doubts = tuple(doubt for doubt in said if doubt)
+        return self._compare(sample, at, value, doubts, still_expected=dry or idle, dry=dry)
 
     def _finite(self, value: float | None) -> float | None:
         return self.channel.conversion(value) if value is not None and isfinite(value) else None
 
-    def _compare(self, sample: Sample, at: Instant, value: float, *, dry: bool, disagree: bool, idle: bool) -> Reading:
-        """The tests that need neighbours, then the flags the source and the interlock add."""
+    def _compare(
+        self, sample: Sample, at: Instant, value: float, doubts: tuple[str, ...], *, still_expected: bool, dry: bool
+    ) -> Reading:
+        """The tests that need neighbours, then the flags the source, the loop and the interlock add."""
         quality = Quality.GOOD
         tests: list[str] = []
-        flat = self._flat_line(value, at.mono_us, still_expected=dry or idle)
+        flat = self._flat_line(value, at.mono_us, still_expected=still_expected)
         if flat is not None:
             quality = flat
             tests.append("flat_line")
@@ -122,6 +141,9 @@ class QualityControl:
                 if rate_per_min > channel.rate_per_min:
                     quality = max(quality, Quality.SUSPECT)
                     tests.append("rate")
+            if self._jump is not None and abs(value - last) > self._jump:
+                quality = max(quality, Quality.SUSPECT)
+                tests.append("level_jump")
             before = last
         else:
             before = None
@@ -134,9 +156,9 @@ class QualityControl:
             tests.append(sample.note or "source")
         if sample.remark:
             tests.append(sample.remark)
-        if disagree:
+        if doubts:
             quality = _worst(quality, Quality.SUSPECT)
-            tests.append(DISAGREE)
+            tests.extend(doubts)
         if sample.between:
             tests.append(BETWEEN)
         return Reading(sample.channel, at, sample.raw, value, quality, tuple(tests), sample.mode, dry)

@@ -13,6 +13,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from gateway.model import AlarmState, Instant, Reading, Severity
+from gateway.quality_letter import action_for, quality_letter
 from gateway.site import Rule, Site
 
 __all__ = ["Payloads", "as_json", "iso_ms"]
@@ -124,8 +125,10 @@ class Payloads:
         measured: dict[str, Any] = {
             "value": _finite(reading.value), "unit": channel.unit if channel else None,
             "q": reading.quality.name.lower(), "tests": list(reading.tests), "raw": list(reading.raw),
-            "mode": reading.mode.value,
+            "mode": reading.mode.value, "letter": quality_letter(reading),
         }  # fmt: skip
+        if action := action_for(reading):
+            measured["action"] = action
         if reading.dry:
             measured["dry"] = True
         return measured

@@ -106,10 +106,12 @@ def test_marlborough_needs_no_baseline() -> None:
 
 @pytest.mark.parametrize("name", names("examples"))
 def test_every_alarm_has_its_policy(name: str) -> None:
-    """There is one policy for each rule's alarm, for each channel's sensor and maintenance, and the station's."""
+    """There is one policy for each rule's alarm, each channel's sensor and maintenance, the station's and a pipe's."""
     site = _example(name)
     wired = set(output_alarms(site.inputs, site.outputs, site.sampler, site.channels))
     station = set(station_policies(site.buses, *([p.name for p in parts] for parts in (site.sinks, site.notifiers))))
+    ends = [(c.diagnosed.crown, c.diagnosed.capacity) for c in site.channels.values()]
+    wired |= {"surcharge"} if any(end != (None, None) for end in ends) else set()
     assert set(site.alarms) == {r.alarm for r in site.rules} | {"maintenance"} | wired | station | {
         f"{kind}-{c}" for c in site.channels for kind in ("sensor", "maintenance")
     } | {f"calibration-{c}" for c in site.upkeep.calibrate_every_us}

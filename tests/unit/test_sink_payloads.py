@@ -37,41 +37,43 @@ def test_stamps_are_utc_cut_to_milliseconds() -> None:
         (
             "a good reading carries value, unit, quality and raw words",
             PH, False, {"tq": "synced", "hist": False},
-            {"value": 7.0, "unit": "pH", "q": "good", "tests": [], "raw": [16608, 0], "mode": "run"},
+            {"value": 7.0, "unit": "pH", "q": "good", "tests": [], "raw": [16608, 0], "mode": "run", "letter": ""},
         ),
         (
             "history is flagged",
             PH, True, {"tq": "synced", "hist": True},
-            {"value": 7.0, "unit": "pH", "q": "good", "tests": [], "raw": [16608, 0], "mode": "run"},
+            {"value": 7.0, "unit": "pH", "q": "good", "tests": [], "raw": [16608, 0], "mode": "run", "letter": ""},
         ),
         (
             "a clock nobody trusts is said so",
             replace(PH, at=replace(NOON, synced=False)), False, {"tq": "untrusted", "hist": False},
-            {"value": 7.0, "unit": "pH", "q": "good", "tests": [], "raw": [16608, 0], "mode": "run"},
+            {"value": 7.0, "unit": "pH", "q": "good", "tests": [], "raw": [16608, 0], "mode": "run", "letter": ""},
         ),
         (
             "silence has no value and says why",
             replace(PH, raw=(), value=None, quality=Quality.MISSING, tests=("silent",)), False,
             {"tq": "synced", "hist": False},
-            {"value": None, "unit": "pH", "q": "missing", "tests": ["silent"], "raw": [], "mode": "run"},
+            {"value": None, "unit": "pH", "q": "missing", "tests": ["silent"], "raw": [], "mode": "run",
+             "letter": "F", "action": "check power, cable and address of the instrument"},
         ),
         (
             "what JSON cannot write is null beside its raw words",
             replace(PH, raw=(0x7FC0, 0), value=math.nan, quality=Quality.FAIL, tests=("not_a_number",)), False,
             {"tq": "synced", "hist": False},
-            {"value": None, "unit": "pH", "q": "fail", "tests": ["not_a_number"], "raw": [0x7FC0, 0], "mode": "run"},
+            {"value": None, "unit": "pH", "q": "fail", "tests": ["not_a_number"], "raw": [0x7FC0, 0], "mode": "run",
+             "letter": "F"},
         ),
         (
             "maintenance and a dry probe are told",
             replace(PH, mode=Mode.CALIBRATION, dry=True, quality=Quality.SUSPECT), False,
             {"tq": "synced", "hist": False},
             {"value": 7.0, "unit": "pH", "q": "suspect", "tests": [], "raw": [16608, 0], "mode": "calibration",
-             "dry": True},
+             "letter": "C", "dry": True},
         ),
         (
             "a channel the site no longer has keeps its value, with no unit claimed",
             replace(PH, channel="old"), False, {"tq": "synced", "hist": False},
-            {"value": 7.0, "unit": None, "q": "good", "tests": [], "raw": [16608, 0], "mode": "run"},
+            {"value": 7.0, "unit": None, "q": "good", "tests": [], "raw": [16608, 0], "mode": "run", "letter": ""},
         ),
     ],
 )  # fmt: skip
@@ -86,7 +88,7 @@ def test_the_channel_topic_carries_the_same_words() -> None:
     """The retained live value has stamp, unit and quality too, and no record id, since it precedes its record."""
     assert Payloads(small_site()).channel(PH) == {
         "v": 1, "ts": "2026-11-30T12:00:00.250Z", "tq": "synced", "channel": "ph", "value": 7.0, "unit": "pH",
-        "q": "good", "tests": [], "raw": [16608, 0], "mode": "run",
+        "q": "good", "tests": [], "raw": [16608, 0], "mode": "run", "letter": "",
     }  # fmt: skip
 
 
