@@ -2,6 +2,7 @@
 
 import argparse
 import hashlib
+import json
 import tomllib
 from collections.abc import Mapping
 from datetime import UTC, date, datetime
@@ -23,13 +24,18 @@ _SHORT = {"temperature": "temperature_c", "in": "place"}
 
 
 def record_from_file(path: Path) -> dict[str, Any]:
-    """The record of a TOML file. InputError names the file and what is wrong with it."""
+    """The record of a TOML file, or of the JSON that a guide left. InputError names it and what is wrong with it."""
     try:
+        if path.suffix == ".json":
+            record = json.loads(path.read_text(encoding="utf-8"))
+            if not isinstance(record, dict):
+                raise InputError(f"{path}: a record is a JSON object")
+            return record
         with path.open("rb") as file:
             content = tomllib.load(file)
     except OSError as error:
         raise InputError(f"{path}: {error.strerror}") from error
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+    except (tomllib.TOMLDecodeError, json.JSONDecodeError, UnicodeDecodeError) as error:
         raise InputError(f"{path}: {error}") from error
     record = {key: _plain(value) for key, value in content.items() if key not in ("reference", *_TIMES, "attachment")}
     reference = content.get("reference", {})

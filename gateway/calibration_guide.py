@@ -4,7 +4,9 @@ Before cleaning, after cleaning, check in the standards, recalibrate, final read
 drift apart. A value is offered once it has stood still; a person always has the last word.
 """
 
+import json
 from collections.abc import Callable
+from datetime import date
 from typing import Any
 
 from gateway.calibration_actions import found_lines
@@ -15,6 +17,7 @@ __all__ = ["Guide"]
 _LOOK_EVERY_S = 1.0
 _PATIENCE_LOOKS = 600
 _PROCESS = "process"
+_REASONS = ("routine", "failed check", "replacement")
 
 
 class Guide:
@@ -41,7 +44,9 @@ class Guide:
 
     def run(self) -> int:
         """The whole visit: 0 when a record of it was taken, accepted or rejected; 1 when not."""
-        reason = self._words("reason: routine, failed check or replacement", "routine")
+        reason = ""
+        while reason not in _REASONS:
+            reason = self._words(f"reason: {', '.join(_REASONS)}", "routine")
         begun = self._ask("begin", reason=reason)
         if not begun["ok"]:
             self._say(f"refused: {begun['error']}")
@@ -59,7 +64,7 @@ class Guide:
         record["reference_instrument"] = self._words("reference instrument (empty for none)", "")
         if record["reference_instrument"]:
             record["reference_serial"] = self._words("its serial number")
-            record["reference_calibrated_on"] = self._words("the day it was calibrated, as 2026-11-30")
+            record["reference_calibrated_on"] = self._day("the day it was calibrated, as 2026-11-30")
         has_reference = bool(record["reference_instrument"])
         standards = [self._standard(number + 1, unit) for number in range(self._count("how many standards", 2))]
         readings = [self._reading("before cleaning", _PROCESS, has_reference=has_reference)]
@@ -84,7 +89,8 @@ class Guide:
         tried = self._ask("record", record={**record, "accepted": True}, check=True)
         if not tried["ok"]:
             self._say(f"this is no record yet: {tried['error']}")
-            self._ask("abandon")
+            self._say(json.dumps({**record, "accepted": True}))
+            self._say("that is what was entered: keep it as FILE.json, mend it, and hand it in by --file FILE.json")
             return 1
         for line in found_lines(tried["found"]):
             self._say(line)
@@ -100,8 +106,8 @@ class Guide:
 
     def _standard(self, number: int, unit: str) -> dict[str, Any]:
         standard: dict[str, Any] = {"name": self._words(f"standard {number}: its name, as 4 or 7 or 10")}
-        standard["lot"] = self._words("  lot")
-        standard["expires"] = self._words("  expires on, as 2027-11-30")
+        standard["lot"] = self._words("  lot (empty when it does not say)", "")
+        standard["expires"] = self._day("  expires on, as 2027-11-30 (empty when it does not say)")
         standard["temperature_c"] = self._number("  its temperature now in degC")
         table = "empty: from the table of buffers" if unit == "pH" else "required"
         standard["nominal"] = self._number(f"  its value at that temperature in {unit} ({table})")
@@ -161,6 +167,15 @@ class Guide:
             word = self._prompt(f"{question}{hint}: ").strip()
             if word or usual is not None:
                 return word or usual or ""
+
+    def _day(self, question: str) -> str:
+        """A date, or nothing."""
+        while True:
+            word = self._words(question, "")
+            try:
+                return date.fromisoformat(word).isoformat() if word else ""
+            except ValueError:
+                self._say("  a date as 2026-11-30, please")
 
     def _number(self, question: str) -> float | None:
         while True:

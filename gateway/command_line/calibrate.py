@@ -26,7 +26,7 @@ def add(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None
     parser.add_argument("--by", default="", metavar="NAME", help="the technician, who signs")
     way = parser.add_mutually_exclusive_group()
     way.add_argument("--guide", action="store_true", help="step by step, with live values")
-    way.add_argument("--file", type=Path, metavar="FILE.toml", help="a record as docs/technician.md shows it")
+    way.add_argument("--file", type=Path, metavar="FILE.toml", help="a record as docs/technician.md shows it, or .json")
     way.add_argument("--begin", action="store_true", help="only put the channel into calibration")
     way.add_argument("--abandon", action="store_true", help="end it without a record")
     parser.add_argument("--for", dest="lasts", metavar="60min", help="with --begin: how long at most")

@@ -14,6 +14,7 @@ from gateway.__main__ import main
 from gateway.app import GatewayApp
 from gateway.calibration_actions import ask_calibration
 from gateway.calibration_flags import attached, record_from_file
+from gateway.calibration_form import calibration_from
 from gateway.calibration_guide import Guide
 from gateway.errors import InputError
 from gateway.model import Sample
@@ -142,7 +143,7 @@ ANSWERS = [
     "s",                      # no final reading in the process
     "12", "99", "-3", "", "by the guide",
 ]  # fmt: skip
-PLACES = {"discharge": 7.3, "standard 4": 4.1, "standard 7": 7.1}
+PLACES = {"discharge": 7.3, "standard 4": 4.1, "standard 7": 7.1, "standard 9.18": 9.2}
 
 
 def guided(tmp_path: Path, answers: list[str]) -> tuple[int, list[str], list[str], list[dict[str, Any]]]:
@@ -243,6 +244,25 @@ def test_the_guide_of_the_command_line(tmp_path: Path) -> None:
     asyncio.run(with_app(tmp_path, body))
     notes = events(tmp_path / "state" / "journal.db", "note")
     assert [n["body"]["event"] for n in notes if n["kind"] == "maintenance"] == ["started", "stopped"]
+
+
+def test_what_a_guide_could_not_hand_in_is_not_lost(tmp_path: Path) -> None:
+    """A buffer without a table and without its value: said in words, and left as JSON that --file takes once mended."""
+    answers = ["9.18" if answer == "7" else answer for answer in ANSWERS]
+    answers[4:5] = ["yesterday", answers[4]]  # asked again for a date
+    status, said, _, notes = guided(tmp_path, answers)
+    assert status == 1
+    assert "  a date as 2026-11-30, please" in said
+    (why,) = [line for line in said if line.startswith("this is no record yet")]
+    assert "no table of buffer '9.18'" in why
+    (left,) = [line for line in said if line.startswith("{")]
+    path = tmp_path / "mended.json"
+    path.write_text(left.replace('"nominal": null}]', '"nominal": 9.18}]'), encoding="utf-8")
+    record = record_from_file(path)
+    assert record["standards"][1]["nominal"] == 9.18
+    times = {"started_utc_us": 1_796_043_600_000_000, "stopped_utc_us": 1_796_043_600_000_000}
+    assert len(calibration_from({**record, **times, "channel": "ph", "technician": "J. Tech"}).readings) == 6
+    assert [note["body"]["event"] for note in notes if note["kind"] == "maintenance"] == ["started"]
 
 
 @pytest.mark.parametrize(
