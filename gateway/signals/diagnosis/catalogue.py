@@ -49,6 +49,7 @@ CATALOGUE: tuple[Diagnosis, ...] = (
     Diagnosis("flat_line", "S", "move the probe by hand and see that the value follows", counts=True),
     Diagnosis("below_range", "S", "nothing, while the flow is that small", counts=True),
     Diagnosis("depth_only", "", "", counts=True),
+    Diagnosis("incomplete", "", "", counts=True),
     Diagnosis("between", "", "", counts=True),
     Diagnosis("calibration_overdue", "M", "calibrate it, and enter the record", counts=True),
     Diagnosis("after_maintenance", "S", "nothing: it settles after the visit"),
