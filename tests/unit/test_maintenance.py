@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from gateway.diagnosed import Diagnosed
 from gateway.model import Mode, Quality, Reading, Sample, Severity
 from gateway.quality_letter import quality_letter
 from gateway.sinks.payloads import Payloads
@@ -66,6 +67,20 @@ def test_a_channel_derived_from_one_at_work_is_spared_too() -> None:
     readings = visit.feed(range(75, 120, 15), {"level": 8.0})
     assert {reading.quality for reading in of(readings, "flow")} == {Quality.SUSPECT}
     assert visit.pipeline.maintenance.held("flow") is False
+
+
+def test_a_full_pipe_is_told_although_the_station_is_in_maintenance() -> None:
+    """0.75 ft in a pipe with its crown at 0.5 ft: water backs up whoever is at work, and people are told at once."""
+    site = visited_site("derived-flow")
+    level = replace(site.channels["level"], diagnosed=Diagnosed(crown=0.5))
+    surcharge = AlarmPolicy("surcharge", Severity.HIGH)
+    visit = Visit(
+        replace(site, channels={**site.channels, "level": level}, alarms={**site.alarms, "surcharge": surcharge})
+    )
+    visit.do(0, "start", station=True)
+    visit.feed(range(5, 120, 5), {"level": 12.0})
+    assert [edge for edge, _ in visit.edges("surcharge")] == ["raised"]
+    assert len(visit.texts("surcharge")) == 1
 
 
 def test_the_first_ten_minutes_after_are_suspect() -> None:
