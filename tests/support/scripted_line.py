@@ -176,13 +176,13 @@ async def play(name: str, steps: Sequence[str], peer: Pty | Socket, line: Modbus
                     unit_text, _, pdu = rest.partition(" ")
                     reading = asyncio.create_task(line.command(int(unit_text), bytes.fromhex(pdu), TIMEOUT_S))
                 case ">>":
-                    wanted = _bytes(rest)
+                    wanted = bytes_of(rest)
                     assert (await peer.receive(len(wanted))).hex(" ") == wanted.hex(" "), where
                 case "<<":
                     if rest.startswith("@"):
                         share, _, rest = rest[1:].partition(" ")
                         await asyncio.sleep(float(share) * TIMEOUT_S)
-                    await peer.send(_bytes(rest))
+                    await peer.send(bytes_of(rest))
                 case "=":
                     assert reading is not None, where
                     assert await reading == tuple(int(word, 16) for word in rest.split()), where
@@ -211,7 +211,8 @@ async def play(name: str, steps: Sequence[str], peer: Pty | Socket, line: Modbus
             raise AssertionError(f"{where}: nothing came") from error
 
 
-def _bytes(text: str) -> bytes:
+def bytes_of(text: str) -> bytes:
+    """The bytes of a step: hexadecimal, or characters in quotes."""
     if text.startswith('"'):
         return text.strip('"').encode("ascii").decode("unicode_escape").encode("latin-1")
     return bytes.fromhex(text)

@@ -2,6 +2,7 @@
 
 A transcript begins with a sentence and then has one step per line::
 
+    line KIND                    the kind of bus, `modbus-rtu` unless stated
     profile NAME KEY=VALUE ...   the device's profile with overrides of its site (TOML values); NAME.toml stands beside
     points NAME [UNIT] ...       one channel for each point, in brackets the unit it takes
     poll [SECONDS]               the device is polled, so long after the last time (15 s unless stated)
@@ -22,14 +23,15 @@ from gateway.drivers.profiles import load
 from gateway.model import Instant
 from gateway.site import Channel, Device
 from tests.conftest import ROOT
-from tests.support.scripted_line import TIMEOUT_S, serial_line
+from tests.support.scripted_line import TIMEOUT_S, bytes_of, serial_line
 
 PROFILES = ROOT / "tests" / "cases" / "quirks"
 
 
 async def play_polls(name: str, steps: Sequence[str]) -> None:
     """Play one transcript; AssertionError names the line of it that did not hold."""
-    async with serial_line() as (peer, line):
+    kind = next((step.split()[1] for step in steps if step.startswith("line ")), "modbus-rtu")
+    async with serial_line(kind=kind) as (peer, line):
         device = Device("d", "bench", 1, "", round(TIMEOUT_S * 1e6), retries=0)
         state = DeviceState(device)
         profile, poll = None, None
@@ -51,10 +53,10 @@ async def play_polls(name: str, steps: Sequence[str]) -> None:
                     now_us += round(float(rest or 15) * 1e6)
                     polling = asyncio.create_task(poll.run(Instant(now_us, now_us), state))
                 case ">>":
-                    wanted = bytes.fromhex(rest)
+                    wanted = bytes_of(rest)
                     assert (await peer.receive(len(wanted))).hex(" ") == wanted.hex(" "), where
                 case "<<":
-                    await peer.send(bytes.fromhex(rest))
+                    await peer.send(bytes_of(rest))
                 case "=" | "!":
                     assert polling is not None, where
                     assert _told(await polling, rest.split()[0], kind) == rest, where
@@ -63,7 +65,7 @@ async def play_polls(name: str, steps: Sequence[str]) -> None:
                     await polling
                     assert not peer.pending, where
                 case _:
-                    pass  # the sentence
+                    pass  # the sentence, and the kind of line
 
 
 def _channel(word: str) -> Channel:

@@ -2,6 +2,7 @@
 
 import asyncio
 import errno
+import re
 from pathlib import Path
 
 import pytest
@@ -42,6 +43,25 @@ def test_a_transcript(kind: str, case: Path) -> None:
 def test_a_transcript_of_polls(case: Path) -> None:
     """What each kind of instrument wants beyond being read: every byte, and what every point then says."""
     asyncio.run(play_polls(case.name, case.read_text(encoding="utf-8").splitlines()))
+
+
+def test_every_profile_that_wants_more_than_to_be_read_is_in_a_transcript() -> None:
+    """Who has a trigger, a start, a sleep, a list or limits of its requests, and anything to read: byte by byte."""
+    shown = {
+        line.split()[1]
+        for case in (CASES / "quirks").glob("*.txt")
+        for line in case.read_text(encoding="utf-8").splitlines()
+        if line.startswith("profile ")
+    }
+    wanting = set()
+    for path in (ROOT / "config" / "devices").glob("*.toml"):
+        text = path.read_text(encoding="utf-8")
+        if re.search(r"^\[.*points\.", text, re.MULTILINE) and re.search(
+            r"^\[(.*\.)?(trigger|start|wake|limits|lists\..*)\]", text, re.MULTILINE
+        ):
+            wanting.add(path.stem)
+    assert len(wanting) >= 8
+    assert wanting - shown == set()
 
 
 @pytest.mark.parametrize("turns", range(10))
