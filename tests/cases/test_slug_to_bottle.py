@@ -1,6 +1,7 @@
 """A tank is let go at the plant; minutes later a bottle of it stands in the sampler, with its paper."""
 
 import asyncio
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -43,9 +44,9 @@ def test_from_the_holding_tank_to_the_bottle(tmp_path: Path) -> None:
         tasks = [asyncio.create_task(bench.run()), asyncio.create_task(app.run())]
         await app.ready.wait()
 
-        async def until(coil: int, closed: bool) -> None:
+        async def until(holds: Callable[[], object]) -> None:
             async with asyncio.timeout(PATIENCE_S):
-                while relays.coils[coil] is not closed:  # noqa: ASYNC110  # the far end of a line
+                while not holds():  # noqa: ASYNC110  # the far end of a line
                     await asyncio.sleep(0.005)
 
         async def call(command: str, **args: str) -> dict[str, Any]:
@@ -56,11 +57,11 @@ def test_from_the_holding_tank_to_the_bottle(tmp_path: Path) -> None:
 
         try:
             await call("sampler", action="start", bottle="B1")
-            await until(2, True)  # the grab relay
+            await until(lambda: relays.rising[2])  # the grab relay; a pulse is over before one looks
             assert not relays.coils[0], "a pre-alarm does not sound"
-            await until(0, True)  # the horn
+            await until(lambda: relays.coils[0])  # the horn
             await call("ack", alarm="lv-slug-flow")
-            await until(0, False)
+            await until(lambda: not relays.coils[0])
             await call("sampler", action="stop")
             while (await call("sampler"))["sampler"]["composite"] is not None:  # noqa: ASYNC110
                 await asyncio.sleep(0.05)  # a pulse is still under way

@@ -62,7 +62,7 @@ async def _scene(folder: Path, body: Callable[[Scene], Awaitable[None]]) -> Scen
     meter, relays = instruments()
     server = TcpServer([meter, relays])
     await server.start()
-    site = site_file(folder, TCP.format(port=server.port), "tcp", "tcp", expires="20 min")
+    site = site_file(folder, TCP.format(port=server.port), "tcp", "tcp", expires="20 min", pulse="10 s")
     gateway = GatewayProcess(site, folder, ScaledClock(SPEED))
     scene = Scene(gateway, meter, relays)
     try:

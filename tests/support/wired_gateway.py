@@ -94,10 +94,10 @@ TCP = '[buses.tcp]\nkind = "modbus-tcp"\nhost = "127.0.0.1"\ntcp_port = {port}\n
 SERIAL = '[buses.rs485]\nkind = "modbus-rtu"\nport = "{port}"\nbaud = 115200\n'
 
 
-def site_file(folder: Path, buses: str, meter: str, relays: str, *, poll: str = "15 s", expires: str = "2 min") -> Path:
+def site_file(folder: Path, buses: str, meter: str, relays: str, *, expires: str = "2 min", pulse: str = "2 s") -> Path:
     """The site file in that folder, with the buses given."""
     path = folder / "site.toml"
-    text = SITE.format(buses=buses, meter_bus=meter, relay_bus=relays, poll=poll, expires=expires, pulse="2 s")
+    text = SITE.format(buses=buses, meter_bus=meter, relay_bus=relays, poll="15 s", expires=expires, pulse=pulse)
     path.write_text(text, encoding="utf-8")
     return path
 
