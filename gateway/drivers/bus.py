@@ -87,7 +87,8 @@ class PollBus:
         self._answered = False  # since the line was opened
         self._connections = 0
         self._missed_slots = 0
-        self._probe_from_us = 0  # no device that failed is asked before
+        self._probe_from_us = 0  # no device that is down is asked before
+        self._retry_from_us = 0  # no device that was never heard is asked a second time before
         self._passed: dict[str, tuple[float, int]] = {}  # when a slot of the device last ended, on both clocks
 
     async def run(self) -> None:
@@ -303,8 +304,8 @@ class PollBus:
         owing = self.line.busy_s(state.device.unit) > self.line.gap_s
         if owing or entry.slots.due_us < state.not_before_us:
             return True
-        if state.heard_us is not None and not state.down:
-            return False  # it answered until now: its next slot is its own
+        if not state.down:  # it answered until now: its next slot is its own; never heard, it is one of many perhaps
+            return state.heard_us is None and now_us < self._retry_from_us
         if now_us < self._probe_from_us:
             return True
         soon_us = now_us + entry.slots.period_us
@@ -323,6 +324,7 @@ class PollBus:
             backoff = Backoff(base_us, max(base_us, _SILENT_CAP_US))
             state.not_before_us = at_us + backoff.delay_us(state.failures - 1, self._jitter())
             self._probe_from_us = now_us + _SILENT_SHARE * cost_us
+            self._retry_from_us = now_us + entry.slots.period_us // 2
         else:
             state.not_before_us = entry.slots.due_us
 

@@ -99,9 +99,9 @@ class Entry:
         return between(self.slots, self.fast_us, self.began_us)
 
     def waits_longer(self, than: DeviceState, now_us: int, soon_us: int) -> bool:
-        """Whether this is another device that failed, was asked before that one, and has a slot soon."""
+        """Whether this is another device that is down, was asked before that one, and has a slot soon."""
         state = self.state
-        silent = state.failures > 0 and state.not_before_us <= now_us
+        silent = state.down and state.not_before_us <= now_us
         return silent and state.asked_us < than.asked_us and self.slots.due_us <= soon_us
 
     @property

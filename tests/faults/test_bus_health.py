@@ -68,7 +68,7 @@ def test_a_device_is_down_once_and_back_once_however_many_polls_fail(caplog: pyt
 
 
 def test_the_silent_devices_of_a_line_share_a_twentieth_of_its_time() -> None:
-    """Three are dead: after each was asked once, no two questions to any of them are closer than 20 time-outs."""
+    """Three are dead: asked twice each, one in a period; then no two questions to any are closer than 20 time-outs."""
 
     async def scenario() -> None:
         peer = SerialDevices(Devices(silent={1, 2, 3}))
@@ -81,13 +81,14 @@ def test_the_silent_devices_of_a_line_share_a_twentieth_of_its_time() -> None:
             serial(peer), devices, channels, SystemClock(), delivered.deliver, profiles=known, jitter=lambda: 1.0
         )
         async with polling(bus) as until:
-            await until(lambda: sum(asked.unit != 4 for asked in peer.devices.log) >= 7)
+            await until(lambda: sum(asked.unit != 4 for asked in peer.devices.log) >= 9)
         peer.close()
         dead = [asked for asked in peer.devices.log if asked.unit != 4]
         assert {asked.unit for asked in dead[:3]} == {1, 2, 3}
-        probes = [asked.at for asked in dead[3:]]
-        assert min(later - earlier for earlier, later in pairwise(probes)) >= 20 * 0.04
-        assert {asked.unit for asked in dead[3:6]} == {1, 2, 3}  # each in its turn
+        assert {asked.unit for asked in dead[3:6]} == {1, 2, 3}
+        assert min(later.at - earlier.at for earlier, later in pairwise(dead[3:6])) >= 0.5 * PERIOD_US / 1e6
+        assert min(later.at - earlier.at for earlier, later in pairwise(dead[5:])) >= 20 * 0.04
+        assert {asked.unit for asked in dead[6:9]} == {1, 2, 3}  # each in its turn
 
     run(scenario)
 

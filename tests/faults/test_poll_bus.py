@@ -91,7 +91,8 @@ def test_one_dead_unit_among_five_costs_the_others_nearly_nothing(
         assert {(s.value, s.fault, s.quality) for s in silent} == {(None, Fault.SILENT, Quality.MISSING)}
         assert len(silent) >= 0.9 * slots
         counters = health.devices[2]
-        assert (counters.timeouts, counters.polls, counters.answered) == (len(dead), len(dead), 0)
+        assert counters.answered == 0
+        assert len(dead) - 1 <= counters.timeouts <= counters.polls <= len(dead)  # one may just be under way
         assert health.connections == 1  # the silence of one closes the port for nobody
         return True
 
