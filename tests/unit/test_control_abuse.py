@@ -64,7 +64,7 @@ def test_an_infinite_number_is_refused(name: str, args: dict[str, Any]) -> None:
     """JSON's 1e400 is infinity to Python: an answer, not a traceback."""
 
     gateway = SimpleNamespace(
-        answered={}, pipeline=SimpleNamespace(engine=AlarmEngine(alarm_site())), now=lambda: at(0)
+        answered={}, pipeline=SimpleNamespace(engine=AlarmEngine(alarm_site()), site=alarm_site()), now=lambda: at(0)
     )
     refused = asyncio.run(execute(gateway, Command(name, "Ann", args)))  # type: ignore[arg-type]  # no more is reached
     assert refused["ok"] is False
