@@ -44,6 +44,7 @@ class CompositeWatch(Watch):
         self._pace: FlowPace | TimePace | None = None
         self._last_id = 0
         self._mode = Mode.RUN
+        self._full = False  # so says the sampler's contact
         self._idle = False  # the flow says that nothing is discharged
 
     @property
@@ -57,6 +58,8 @@ class CompositeWatch(Watch):
             raise ValueError(f"composite {self._run['id']} is under way since its start by {self._run['by']}")
         if not by.strip():
             raise ValueError("say who you are: a composite goes under its sampler's name")
+        if self._full:
+            raise ValueError("the sampler says that its bottle is full: set a fresh one first")
         self._last_id += 1
         self._run = {
             "id": self._last_id, "by": by, "bottle": bottle or str(self._last_id), "reason": reason,
@@ -114,14 +117,19 @@ class CompositeWatch(Watch):
             self._changed(said)
 
     def contact(self, role: ContactRole, now: Instant, off_normal: bool, said: Said) -> None:
-        """The sampler's own contacts: what it took, and that it is full."""
+        """The sampler's own contacts: what it took, that it is full, that it is in fault."""
+        if role is ContactRole.BOTTLE_FULL:
+            self._full = off_normal
         if self._run is None or not off_normal:
             return
         if role is ContactRole.SAMPLE_TAKEN:
             self._run["confirmed"] += 1
-            self._changed(said)
+        elif role is ContactRole.SAMPLER_FAULT:
+            self._run["fault"] = True
         elif role is ContactRole.BOTTLE_FULL:
             self._end(now, "the sampler says that the bottle is full", said)
+        if self._run is not None:
+            self._changed(said)
 
     def carried(self, carried: Carried, said: Said) -> None:
         """What became of a pulse."""
@@ -253,6 +261,8 @@ class CompositeWatch(Watch):
             doubts.append(f"{run['undone']} pulses nobody can vouch for")
         if run["away_unknown"]:
             doubts.append("the gateway was away for nobody knows how long")
+        if run.get("fault"):
+            doubts.append("the sampler said that it was in fault")
         if run.get("spoiled"):
             doubts.append("the pace was changed")
         if run["confirmed"] and run["confirmed"] < run["aliquots"]:

@@ -282,3 +282,23 @@ def test_a_pulse_under_way_belongs_to_its_composite() -> None:
         end = next(n.body for n in said.notes if n.kind == "composite_ended")
         assert (end["aliquots"], end["pulses_undone"]) == (aliquots, undone_ones)
         assert not bench.watch.running
+
+
+def test_a_bottle_that_is_full_already() -> None:
+    """No composite begins into a bottle that the sampler says is full; into a fresh one it does."""
+    bench = Bench()
+    bench.watch.contact(ContactRole.BOTTLE_FULL, at(0), True, Step())
+    with pytest.raises(ValueError, match="fresh one"):
+        bench.watch.start("Ann", "", "", at(1), Step())
+    bench.watch.contact(ContactRole.BOTTLE_FULL, at(2), False, Step())
+    bench.start(3)
+    assert bench.watch.running
+
+
+def test_a_sampler_in_fault_makes_it_doubtful() -> None:
+    """What the sampler says of itself during a composite is on its record, and ends nothing."""
+    bench = Bench()
+    bench.start()
+    bench.watch.contact(ContactRole.SAMPLER_FAULT, at(5), True, Step())
+    bench.flow(15, 3600, 1.0)
+    assert bench.ended()["incomplete"] == ["the sampler said that it was in fault"]
