@@ -300,3 +300,24 @@ def test_a_port_whose_polls_stop_is_opened_afresh_although_every_task_lives() ->
         assert {sample.fault for sample in delivered.of("d1-0")} <= {None, Fault.BUS_DOWN}
 
     run(scenario)
+
+
+def test_a_port_whose_opening_was_given_up_can_be_opened() -> None:
+    """However far the opening had come when it was cancelled, nothing keeps the port."""
+
+    async def scenario() -> None:
+        peer = SerialDevices(Devices())
+        for steps in range(12):
+            line = ModbusLine(serial(peer))
+            opening = asyncio.create_task(line.open())
+            for _ in range(steps):
+                await asyncio.sleep(0)
+            opening.cancel()
+            await asyncio.wait([opening])
+            line.close()
+            await line.open()
+            assert await line.read(1, 3, 0, 1, 1.0) == (100,)
+            line.close()
+        peer.close()
+
+    run(scenario)
