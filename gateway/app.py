@@ -155,12 +155,18 @@ class GatewayApp:
         self._health_changed.set()
 
     def _start(self, group: asyncio.TaskGroup, name: str, task: Callable[[], Awaitable[None]]) -> asyncio.Task[None]:
-        return group.create_task(supervise(name, task, lambda why: self._fault(name, why)), name=name)
+        return group.create_task(
+            supervise(name, task, lambda why: self._fault(name, why), lambda: self._sound(name)), name=name
+        )
 
     def _fault(self, name: str, why: str) -> None:
         """A task fell over: remembered for `status`, and written into the journal."""
         self.faults[name] = why
         self._accept(Outcome(notes=(Note("task_fault", self.now(), {"task": name, "why": why}),), urgent=True))
+
+    def _sound(self, name: str) -> None:
+        """A task has lasted: what `status` said of its last fall is over; the journal keeps it."""
+        self.faults.pop(name, None)
 
     async def _open_journal(self) -> Recovered:
         try:

@@ -384,7 +384,8 @@ class Site:
 
     @property
     def alarm_channels(self) -> frozenset[str]:
-        """The measured channels that a rule judges, or that say whether there is a discharge: asked first."""
+        """The channels that a rule judges, that say whether there is a discharge, and the contacts: asked first."""
         names = {rule.channel for rule in self.rules} | {witness.channel for witness in self.discharging.witnesses}
+        names |= self.inputs.keys()
         channels = (self.channels[name] for name in names if name in self.channels)
         return frozenset(channel.derived_from or channel.name for channel in channels)

@@ -11,7 +11,6 @@ from gateway.supervise import supervise
 
 def pauses(monkeypatch: pytest.MonkeyPatch, *, sound_s: float, faults: int = 12) -> tuple[list[float], list[str]]:
     """The pauses and the reports of a task that falls over so many times."""
-    monkeypatch.setattr(boundary, "_SOUND_S", sound_s)
     paused: list[float] = []
     reported: list[str] = []
 
@@ -26,7 +25,7 @@ def pauses(monkeypatch: pytest.MonkeyPatch, *, sound_s: float, faults: int = 12)
     async def all_faults() -> None:
         monkeypatch.setattr(boundary.asyncio, "sleep", no_wait)
         with pytest.raises(asyncio.CancelledError):
-            await supervise("bus", task, reported.append)
+            await supervise("bus", task, reported.append, sound_s=sound_s)
 
     asyncio.run(all_faults())
     return paused, reported
@@ -45,3 +44,29 @@ def test_a_fault_after_a_sound_run_costs_no_more_than_the_first(monkeypatch: pyt
     """Each run was long enough to count as sound: the twelfth fault pauses measuring no longer than the first may."""
     paused, _ = pauses(monkeypatch, sound_s=0.0)
     assert max(paused) <= 1.0
+
+
+def test_a_start_that_lasts_is_reported_once_and_one_that_does_not_is_not() -> None:
+    """Falls over twice at once, then stays up: sound is said once, after the last start."""
+
+    async def story() -> list[str]:
+        said: list[str] = []
+        starts = 0
+
+        async def task() -> None:
+            nonlocal starts
+            starts += 1
+            if starts < 3:
+                raise BusDown("port gone")
+            await asyncio.sleep(60)
+
+        running = asyncio.create_task(supervise("bus", task, said.append, lambda: said.append("sound"), sound_s=0.2))
+        async with asyncio.timeout(30):
+            while "sound" not in said:  # noqa: ASYNC110 - the task's own word is what is waited for
+                await asyncio.sleep(0.01)
+        await asyncio.sleep(0.3)
+        running.cancel()
+        await asyncio.gather(running, return_exceptions=True)
+        return said
+
+    assert asyncio.run(story()) == ["bus: port gone", "bus: port gone", "sound"]
