@@ -7,6 +7,7 @@ import pytest
 from gateway.model import Fault, Mode, Quality, Reading
 from gateway.quality_letter import action_for, quality_letter
 from gateway.signals.diagnosis.catalogue import CATALOGUE, COUNTING, DIAGNOSES, action_of
+from gateway.signals.diagnosis.frame import Health
 from gateway.sinks.payloads import Payloads
 from tests.conftest import ROOT
 from tests.support.bench_site import at
@@ -88,3 +89,14 @@ def test_the_published_reading_carries_letter_and_action() -> None:
     good = payloads.channel(reading(Quality.GOOD))
     assert good["letter"] == ""
     assert "action" not in good
+
+
+def test_a_flag_that_leaves_the_value_good_lifts_no_doubt() -> None:
+    """A reading outside its span stays doubtful beside advice, and the worst test stands first."""
+    health = Health("ph")
+    health.flag("night_fall", on=True)
+    flagged = health.hear(reading(Quality.SUSPECT, "suspect_span"), None)
+    assert (flagged.quality, flagged.tests) == (Quality.SUSPECT, ("suspect_span", "night_fall"))
+    health.flag("attenuated", on=True)
+    flagged = health.hear(reading(Quality.GOOD), None)
+    assert (flagged.quality, flagged.tests) == (Quality.SUSPECT, ("attenuated", "night_fall"))

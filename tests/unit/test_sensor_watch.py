@@ -4,8 +4,9 @@ from pathlib import Path
 
 import pytest
 
+from gateway.alarms.wording import SensorHealth
 from gateway.config import load
-from gateway.model import AlarmEdge, Fault, Instant, Resume, Sample
+from gateway.model import AlarmEdge, Condition, Fault, Instant, Resume, Sample, Severity
 from gateway.pipeline import Pipeline
 from gateway.shipped import shipped
 from gateway.site import Site
@@ -56,3 +57,34 @@ def test_an_alarm_from_before_the_restart_clears_when_the_probe_is_back(site: Si
     after.restore(state, Resume(moment(600), 0))
     edges = play(after, range(600, 900, 15), 7.0)
     assert [edge for edge, _ in edges] == [AlarmEdge.CLEARED.value]
+
+
+def test_the_text_says_the_one_thing_to_do(site: Site) -> None:
+    """Whoever is called at night reads what is the matter and what to do about it, in one segment."""
+    pipeline = Pipeline(site, START)
+    messages = []
+    for second in range(0, 600, 15):
+        sample = Sample("ph", moment(second), (), None, Fault.SILENT)
+        messages += pipeline.process([sample], moment(second)).messages
+    texts = [message.text for message in messages if message.alarm == "sensor-ph"]
+    assert texts
+    assert "sensor ph silent" in texts[0]
+    assert "Check power, cable and address of the instrument." in texts[0]
+    assert len(texts[0]) <= 160
+
+
+@pytest.mark.parametrize(
+    ("sentence", "severity", "health"),
+    [
+        ("What only wants a visit leaves the sensor as good as it was.", Severity.NOTICE, SensorHealth.OK),
+        ("One that cannot be believed is at fault.", Severity.WARNING, SensorHealth.FAULT),
+    ],
+)
+def test_what_the_text_of_an_exceedance_says_of_its_sensor(
+    site: Site, sentence: str, severity: Severity, health: SensorHealth
+) -> None:
+    """A notice does not write SENSOR FAULT beside a proven exceedance."""
+    engine = Pipeline(site, START).engine
+    engine.update([Condition("sensor-ph", True, severity, "dry_glass: check it")], moment(0))
+    engine.update([Condition("lv-ph-low", False, Severity.HIGH)], moment(120))
+    assert engine._sensor("lv-ph-low") is health, sentence

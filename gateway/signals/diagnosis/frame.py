@@ -27,14 +27,19 @@ class Minute:
     `index` counts minutes of the monotonic axis; `at` is the last reading's moment.
     """
 
-    __slots__ = ("at", "count", "index", "mean", "squares")
+    __slots__ = ("_values", "at", "count", "index", "mean")
 
-    def __init__(self, index: int, at: Instant, count: int, mean: float, squares: float) -> None:
+    def __init__(self, index: int, at: Instant, values: list[float]) -> None:
         self.index = index
         self.at = at
-        self.count = count
-        self.mean = mean
-        self.squares = squares
+        self.count = len(values)
+        self.mean = sum(values) / len(values)
+        self._values = values
+
+    @property
+    def squares(self) -> float:
+        """Sum of squares about the mean."""
+        return sum([(value - self.mean) ** 2 for value in self._values])
 
 
 class Test:
@@ -42,7 +47,6 @@ class Test:
 
     __test__ = False  # for pytest, which takes anything called Test for one of its own
     key = ""
-    deadline_us = FAR_US
 
     def hear(self, reading: Reading, usable: bool, said: Said | None) -> None:
         """Take a reading; `usable` when it is in run mode, wet and believed but for what diagnosis itself flagged.
@@ -55,9 +59,6 @@ class Test:
 
     def visited(self, reading: Reading) -> None:
         """Somebody is at work on this channel: what was diagnosed of it begins anew."""
-
-    def tick(self, now: Instant, said: Said) -> None:
-        """Discover what elapsed time has changed."""
 
     def state(self) -> Any:
         """What it remembers, JSON-able; None for nothing."""
@@ -173,13 +174,8 @@ class Health:
 
     def _turn(self, at: Instant, said: Said | None) -> None:
         """Close the minute that is over and open the one of this moment."""
-        values = self._values
-        if values:
-            anchor = values[0]  # sums of small numbers keep their last digits
-            steps = [value - anchor for value in values]
-            mean = sum(steps) / len(steps)
-            squares = sum([(step - mean) ** 2 for step in steps])
-            over = Minute(self._ends_us // MINUTE_US - 1, self._at, len(values), anchor + mean, squares)
+        if self._values:
+            over = Minute(self._ends_us // MINUTE_US - 1, self._at, self._values)
             self._values = []
             for test in self._minutes:
                 test.minute(self.channel, over, said)

@@ -29,6 +29,7 @@ class SensorDiagnosis(Watch):
     def __init__(self, site: Site) -> None:
         self._healths = {name: Health(name) for name in site.channels}
         self._tests: list[Test] = []
+        self._tamper: TamperWatch | None = None
         for name in site.channels:
             self._watch_channel(name, site)
         self._watch_pipe(site)
@@ -39,14 +40,13 @@ class SensorDiagnosis(Watch):
 
     @property
     def deadline_us(self) -> int:  # type: ignore[override]  # a plain number in the frame
-        """The earliest deadline of any test."""
-        return min((test.deadline_us for test in self._tests), default=FAR_US)
+        """When elapsed time alone may change something: only tampering waits for anything."""
+        return FAR_US if self._tamper is None else self._tamper.deadline_us
 
     def tick(self, now: Instant, said: Said) -> None:
-        """Let the tests whose time has come discover it."""
-        for test in self._tests:
-            if test.deadline_us <= now.mono_us:
-                test.tick(now, said)
+        """Let what waits discover that its time has come."""
+        if self._tamper is not None:
+            self._tamper.tick(now, said)
 
     def snapshot(self) -> dict[str, Any]:
         """What every test remembers."""
@@ -111,6 +111,7 @@ class SensorDiagnosis(Watch):
             return
         test = TamperWatch(site.tamper, site)
         self._tests.append(test)
+        self._tamper = test
         contacts = frozenset(name for name, _ in site.tamper.contacts)
         flows = frozenset(name for name, channel in site.channels.items() if channel.quantity == "flow")
         looked_at = flows.union(probes_that_step(site))

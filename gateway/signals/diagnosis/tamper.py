@@ -48,7 +48,7 @@ class TamperWatch(Test):
         self._targets = {name: self._target(site, name) for name in probes_that_step(site)}
 
     @property
-    def deadline_us(self) -> int:  # type: ignore[override]  # a plain number in the frame
+    def deadline_us(self) -> int:
         """When a step stops being a cause."""
         return self._until_us if self._until_us > -FAR_US else FAR_US
 
