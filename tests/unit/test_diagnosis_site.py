@@ -169,3 +169,14 @@ def test_mistakes(sentence: str, lines: dict, more: str, path: str, text: str, t
     told = mistakes(tmp_path, more=more, **lines)
     assert path in told, (sentence, told)
     assert text in told[path], sentence
+
+
+def test_a_profile_may_say_its_resolution(tmp_path: Path) -> None:
+    """In the point's own unit, taken into the channel's: 0.001 bar are about 10 mm of water."""
+    text = EXAMPLE.read_text(encoding="utf-8").replace(
+        'profile = "keller-series30"', 'profile = "keller-series30"\npoints.P1.resolution = 0.001', 1
+    )
+    path = tmp_path / "site.toml"
+    path.write_text(text, encoding="utf-8")
+    resolution = load(path).channels["level"].diagnosed.resolution
+    assert resolution == pytest.approx(0.001 * 100_000 / (1000 * 9.80665) / 0.3048, rel=1e-3)
