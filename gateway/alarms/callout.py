@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from gateway.alarms.engine import AlarmEngine
+from gateway.alarms.record import moment
 from gateway.model import AlarmEdge, AlarmEvent, AlarmState, Instant, Message, MessageKind, Resume
 from gateway.signals.watch import FAR_US
 from gateway.site import Contact, DutyStep, Site
@@ -64,10 +65,11 @@ class CallOut:
                 self._drop(event.alarm)
 
     def tick(self, now: Instant) -> tuple[Message, ...]:
-        """The calls that are due by now."""
+        """The calls that are due by now, each at its own moment and in the order of their moments."""
         messages: list[Message] = []
-        for alarm in [alarm for alarm, call in self._calls.items() if call.due.mono_us <= now.mono_us]:
-            messages += self._make(alarm, self._calls[alarm], now)
+        while (due_us := self.deadline_us) <= now.mono_us:
+            for alarm in sorted(alarm for alarm, call in self._calls.items() if call.due.mono_us == due_us):
+                messages += self._make(alarm, self._calls[alarm], moment(now, due_us))
         return tuple(messages)
 
     def changes(self) -> dict[str, Any]:
@@ -76,7 +78,10 @@ class CallOut:
         return {_KEY + alarm: _json(self._calls.get(alarm)) for alarm in sorted(changed)}
 
     def restore(self, state: Mapping[str, Any], resume: Resume) -> None:
-        """Bring the calls back. LookupError, TypeError or ValueError for one that cannot be read."""
+        """Bring the calls back; what fell due while the gateway was away is due once, now.
+
+        LookupError, TypeError or ValueError for a call that cannot be read.
+        """
         known = {view.id: view for view in self._engine.view()}
         for key, value in state.items():
             if not key.startswith(_KEY):
@@ -85,10 +90,11 @@ class CallOut:
             if alarm not in known or not self._duty.steps:
                 self._changed.add(alarm)  # gone from the site file: its key goes too
                 continue
+            due = _moment(value["due"], resume)
             call = _Call(
                 int(value["occurrence"]),
                 _moment(value["began"], resume) or resume.now,
-                _moment(value["due"], resume) or resume.now,
+                due if due is not None and due.mono_us > resume.now.mono_us else resume.now,
                 int(value["step"]),
                 int(value["number"]),
                 bool(value["acknowledged"]),
@@ -96,7 +102,7 @@ class CallOut:
             self._put(alarm, call)
 
     def _make(self, alarm: str, call: _Call, now: Instant) -> tuple[Message, ...]:
-        """One call, and when the next one is due. The gateway may have been away for several: they become one."""
+        """One call, and when the next one is due: the steps reached since the last one become one call."""
         number, steps = call.number + 1, self._duty.steps
         if call.acknowledged:
             due = _later(now, self._duty.reminder_us or FAR_US)
