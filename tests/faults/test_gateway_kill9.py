@@ -130,7 +130,8 @@ async def trial(number: int, folder: Path, away_s: float, rng: random.Random) ->
 def judge(path: Path, since_us: int, seen_us: int, back_us: int, gap_s: float) -> str:
     """Check what the journal says against how long nobody was looking; returns which of the three cases it was."""
     found = slug_events(path)
-    exceeding = [t for t, v, _ in readings(path, "flow") if v is not None and v > 50]
+    # Only the samples of the schedule prove: a run under way is looked at faster, and judged no sooner (decision 0011).
+    exceeding = [t for t, v, _ in readings(path, "flow", in_between=False) if v is not None and v > 50]
     first_after = next(t for t in exceeding if t - since_us > DUE_S * S)
     what = [(f["event"], mono(f, "since"), mono(f, "at"), f["verdict"]) for f in found]
     loud = [t for t in texts(path) if "HIGH" in t["text"]]

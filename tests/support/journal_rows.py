@@ -23,12 +23,13 @@ def events(path: Path, kind: str) -> list[dict[str, Any]]:
     return [json.loads(body) for (body,) in _rows(path, "SELECT body FROM event WHERE kind = ? ORDER BY seq", (kind,))]
 
 
-def readings(path: Path, channel: str) -> list[tuple[int, float | None, int]]:
-    """(monotonic us, value, quality) of every reading of a channel, in order."""
+def readings(path: Path, channel: str, *, in_between: bool = True) -> list[tuple[int, float | None, int]]:
+    """(monotonic us, value, quality) of every reading of a channel, in order, with those in between the schedule's."""
     found = []
     for (packed,) in _rows(path, "SELECT readings FROM batch ORDER BY id"):
         for _, mono_us, _, *rows in json.loads(packed):
-            found += [(mono_us, row[2], row[3]) for row in rows if row[0] == channel]
+            own = [row for row in rows if row[0] == channel and (in_between or "between" not in (*row, ())[4])]
+            found += [(mono_us, row[2], row[3]) for row in own]
     return found
 
 
