@@ -56,7 +56,7 @@ class CallOut:
         for event in events:
             if event.annunciate and event.edge is not AlarmEdge.CLEARED:
                 if event.severity >= self._duty.from_severity:
-                    self._put(event.alarm, _Call(event.occurrence, event.at, self._after(event.at, 1)))
+                    self._begin(event)
             elif event.to_state in _UNACKNOWLEDGED:
                 continue
             elif event.edge is AlarmEdge.ACKNOWLEDGED and event.to_state is AlarmState.ACKNOWLEDGED:
@@ -119,6 +119,17 @@ class CallOut:
         """Who is named in these steps, each once."""
         names = dict.fromkeys(name for step in steps for name in step.tell)
         return tuple(self._contacts[name] for name in names if name in self._contacts)
+
+    def _begin(self, event: AlarmEvent) -> None:
+        """People are told: the roster runs from here, or goes on where nobody has answered the one before.
+
+        An alarm that chatters, or grows worse, would else call the first person for ever and never the second.
+        """
+        before = self._calls.get(event.alarm)
+        if before is not None and not before.acknowledged:
+            self._put(event.alarm, replace(before, occurrence=event.occurrence))
+        else:
+            self._put(event.alarm, _Call(event.occurrence, event.at, self._after(event.at, 1)))
 
     def _remind(self, event: AlarmEvent) -> None:
         """Acknowledged while the cause stands: from calls to reminders."""

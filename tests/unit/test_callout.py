@@ -50,15 +50,47 @@ def test_who_was_called_hears_of_the_end() -> None:
     assert night.says(13, ph=False) == ["13 ann returned", "13 bob returned", "13 dee returned"]
 
 
-def test_a_new_occurrence_starts_the_roster_anew() -> None:
-    """It clears and comes again before anybody answered: Ann first, and every later call is of the new occurrence."""
+def test_a_new_occurrence_goes_on_with_the_roster_that_nobody_has_answered() -> None:
+    """It clears and comes again before anybody answered: Ann is told of it, and Cai's turn comes no later for it."""
     night = Night(roster_site())
     night.says(0, ph=True)
     night.passes(11)
     night.says(12, ph=False)
     assert night.says(15, ph=True) == ["15 ann raised", "15 dee raised"]
+    assert night.passes(51) == ["20 cai escalated", *(f"50 {who} escalated" for who in ("ann", "bob", "cai"))]
+    assert {m.occurrence for m in night.messages[-4:]} == {2}
+
+
+def test_an_occurrence_after_an_acknowledged_one_starts_the_roster_anew() -> None:
+    """Answered at 11 and over at 12: what comes at 15 is another night, Ann first."""
+    night = Night(roster_site())
+    night.says(0, ph=True)
+    night.passes(11)
+    night.ack(11)
+    night.says(12, ph=False)
+    night.says(15, ph=True)
     assert night.passes(26) == ["20 ann escalated", "25 bob escalated"]
-    assert {m.occurrence for m in night.messages[-2:]} == {2}
+
+
+def test_an_alarm_that_chatters_reaches_the_second_and_third_person_all_the_same() -> None:
+    """Four minutes there, four minutes gone, all night: Bob is called at 10, Cai at 20, everybody at 50 and 80."""
+    night = Night(roster_site())
+    told: list[str] = []
+    for minute in range(0, 96, 4):
+        told += night.says(minute, ph=minute % 8 == 0)
+        told += night.passes(minute + 3)
+    called = [line for line in told if line.endswith("escalated")]
+    assert [line for line in called if "bob" in line] == [f"{minute} bob escalated" for minute in (10, 50, 80)]
+    assert [line for line in called if "cai" in line] == [f"{minute} cai escalated" for minute in (20, 50, 80)]
+
+
+def test_an_alarm_that_grows_worse_keeps_the_turn_of_the_next_person() -> None:
+    """Critical at 9, nobody having answered: Bob's turn is at 10 as before."""
+    night = Night(roster_site())
+    night.says(0, ph=True)
+    night.passes(8)
+    assert "9 ann severity_up" in night.says(9, ph=Severity.CRITICAL)
+    assert night.passes(12) == ["10 bob escalated"]
 
 
 def test_a_rise_in_severity_starts_the_roster_and_a_warning_alone_does_not() -> None:
