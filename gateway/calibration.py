@@ -6,8 +6,8 @@ is what the sensor read too high; a correction would be its negative. No recorde
 """
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
-from datetime import date
+from dataclasses import asdict, dataclass, field, replace
+from datetime import UTC, datetime, tzinfo
 from enum import StrEnum
 from typing import Any
 
@@ -20,6 +20,9 @@ PROCESS = "process"
 
 _APART_PH = 2.0
 _OFFSET_MV = 30.0
+_LEFT_PH = 0.2  # beyond it a record of pH is corrected (Wagner and others 2006): a probe is not left so
+_SLOPES_APART = 5.0  # percent, ours: more between what the instrument shows and what its mV come to is a slip
+_ROUNDING = 1e-9  # of floats: 4.2 in 4.0 is 0.2 off, and no more
 _SAME_STANDARD = 0.5  # two standards of this distance are the same one, in the channel's unit
 
 
@@ -135,8 +138,10 @@ class Found:
         return {**body, "warnings": list(self.warnings), "refused": list(self.refused)}
 
 
-def evaluate(one: Calibration, quantity: str, last: tuple[Calibration, Found] | None = None) -> Found:
-    """What a calibration of a channel of that quantity comes to, beside the last accepted one.
+def evaluate(
+    one: Calibration, quantity: str, last: tuple[Calibration, Found] | None = None, zone: tzinfo = UTC
+) -> Found:
+    """What a calibration of a channel of that quantity comes to, beside the last accepted one; `zone` is the site's.
 
     ValueError or LookupError, in words, for readings that cannot be made sense of.
     """
@@ -147,7 +152,12 @@ def evaluate(one: Calibration, quantity: str, last: tuple[Calibration, Found] | 
     found, left = _errors(one, Phase.CHECK, standards), _errors(one, Phase.FINAL, standards)
     slope, offset, said = _slope(one, standards) if quantity == "pH" else (None, None, "")
     warnings = _warnings(one, slope, offset)
-    refused = _refused(one, quantity, standards, slope)
+    refused = _expired(one, zone)
+    if quantity == "pH":
+        warnings += _doubts(one, standards, left)
+        refused += _unfit(one, standards, left, slope)
+    if not any(t.place != PROCESS or t.reference is not None for t in one.of(Phase.FINAL)):
+        refused += ("no final reading in a standard, or beside the reference instrument: nobody saw how it was left",)
     drift = slope_moved = None
     if last is not None:
         drift = _drift(standards, found, last[1])
@@ -224,26 +234,44 @@ def _warnings(one: Calibration, slope: float | None, offset: float | None) -> tu
     return tuple(warnings)
 
 
-def _refused(
-    one: Calibration, quantity: str, standards: Mapping[str, tuple[float, str]], slope: float | None
+def _doubts(one: Calibration, standards: Mapping[str, tuple[float, str]], left: Mapping[str, float]) -> tuple[str, ...]:
+    """What contradicts itself in a calibration of pH, and may still be right."""
+    warnings = []
+    if PROCESS in left and abs(left[PROCESS]) > _LEFT_PH:
+        warnings.append(f"left {left[PROCESS]:+.2f} pH off the reference instrument in the discharge")
+    measured, _, said = _slope(replace(one, slope_percent=None), standards)
+    told = one.slope_percent
+    if told is not None and measured is not None and said.startswith("mV") and abs(told - measured) > _SLOPES_APART:
+        warnings.append(f"the instrument shows a slope of {told:.1f} %, its mV come to {measured:.1f} %")
+    return tuple(warnings)
+
+
+def _expired(one: Calibration, zone: tzinfo) -> tuple[str, ...]:
+    """The standards that were past their date on the site's local day."""
+    day = datetime.fromtimestamp(one.started_utc_us // 1_000_000, UTC).astimezone(zone).date().isoformat()
+    return tuple(f"standard {s.name} expired on {s.expires}" for s in one.standards if s.expires and s.expires < day)
+
+
+def _unfit(
+    one: Calibration, standards: Mapping[str, tuple[float, str]], left: Mapping[str, float], slope: float | None
 ) -> tuple[str, ...]:
-    """Why this calibration cannot be accepted."""
+    """Why a calibration of pH cannot be accepted."""
     why = []
-    day = _day(one.started_utc_us)
-    why += [f"standard {s.name} expired on {s.expires}" for s in one.standards if s.expires and s.expires < day]
-    if not any(t.place != PROCESS or t.reference is not None for t in one.of(Phase.FINAL)):
-        why.append("no final reading in a standard, or beside the reference instrument: nobody saw how it was left")
-    if quantity == "pH":
-        for phase in (Phase.CHECK, Phase.FINAL):
-            used = [standards[t.place][0] for t in one.of(phase) if t.place != PROCESS]
-            if used and max(used) - min(used) >= _APART_PH:
-                break
-        else:
-            why.append(f"two buffers at least {_APART_PH:g} pH apart are needed")
-        if slope is None:
-            why.append("no slope: two buffers with their temperature, as found or in mV, or what the instrument shows")
-        elif slope_band(slope) is SlopeBand.REJECT:
-            why.append(f"slope {slope:.1f} % is outside 85 to 105 %: the electrode is not fit")
+    for phase in (Phase.CHECK, Phase.FINAL):
+        used = [standards[t.place][0] for t in one.of(phase) if t.place != PROCESS]
+        if used and max(used) - min(used) >= _APART_PH:
+            break
+    else:
+        why.append(f"two buffers at least {_APART_PH:g} pH apart are needed")
+    if slope is None:
+        why.append("no slope: two buffers with their temperature, as found or in mV, or what the instrument shows")
+    elif slope_band(slope) is SlopeBand.REJECT:
+        why.append(f"slope {slope:.1f} % is outside 85 to 105 %: the electrode is not fit")
+    why += [
+        f"left {error:+.2f} pH off in standard {name}: more than {_LEFT_PH:g}"
+        for name, error in left.items()
+        if name != PROCESS and abs(error) > _LEFT_PH + _ROUNDING
+    ]
     return tuple(why)
 
 
@@ -257,7 +285,3 @@ def _drift(standards: Mapping[str, tuple[float, str]], found: Mapping[str, float
         if name in last.errors_left and abs(value - standards[place][0]) <= _SAME_STANDARD
     ]
     return max(changes, key=abs, default=None)
-
-
-def _day(utc_us: int) -> str:
-    return date.fromordinal(date(1970, 1, 1).toordinal() + utc_us // 86_400_000_000).isoformat()

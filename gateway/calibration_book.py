@@ -109,7 +109,7 @@ class CalibrationBook(Watch):
         ]  # fmt: skip
         last = max(before, key=lambda kept: kept.record.stopped_utc_us, default=None)
         quantity = self._site.channels[record.channel].quantity
-        return evaluate(record, quantity, None if last is None else (last.record, last.found))
+        return evaluate(record, quantity, None if last is None else (last.record, last.found), self._zone)
 
     def add(self, record: Calibration, found: Found, command: str, now: Instant, said: Said) -> Kept:
         """Keep a record. LookupError when it corrects one that is not there."""

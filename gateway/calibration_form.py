@@ -1,9 +1,8 @@
 """A calibration record as people and programs hand it in: from a mapping to a `Calibration`, every mistake at once."""
 
-import math
 from collections.abc import Callable, Mapping
 from dataclasses import asdict
-from datetime import date
+from datetime import date, timedelta
 from typing import Any, TypeVar
 
 from gateway.calibration import PROCESS, Calibration, Phase, Reason, Standard, Taken
@@ -14,6 +13,9 @@ __all__ = ["calibration_body", "calibration_from"]
 _LONGEST = 1000
 _MOST = 50  # standards or readings of one visit
 _YEARS_US = (631_152_000 * 10**6, 4_102_444_800 * 10**6)  # 1990 to 2100
+_YEARS = range(1990, 2100)
+_GREATEST = 1e9  # no instrument shows more, and what is computed from such numbers stays finite
+_LONGEST_INTERVAL = timedelta(days=5 * 366)  # ours: a later date is a slip of the pen, and would say nothing for ever
 _NEEDED = ("channel", "technician", "sensor_serial", "cleaning")
 _WORDS = (
     *_NEEDED, "reference_instrument", "reference_serial", "remark", "attachment", "attachment_sha256", "corrects",
@@ -48,6 +50,7 @@ def calibration_from(body: Mapping[str, Any]) -> Calibration:
     times = {name: form.moment(name, body.get(name)) for name in _TIMES}
     if times["stopped_utc_us"] < times["started_utc_us"]:
         form.wrong("stopped", "is before it started")
+    form.due(dates["next_due"], times["stopped_utc_us"])
     accepted = body.get("accepted")
     if not isinstance(accepted, bool):
         form.wrong("accepted", "is required: true or false")
@@ -96,16 +99,29 @@ class _Form:
     def day(self, name: str, given: Any) -> str:
         word = self.word(name, given)
         try:
-            return date.fromisoformat(word).isoformat() if word else ""
+            given = date.fromisoformat(word) if word else None
         except ValueError:
             self.wrong(name, f"is a date as 2026-11-30, not {word!r}")
             return ""
+        if given is not None and given.year not in _YEARS:
+            self.wrong(name, "lies before 1990 or after 2099")
+            return ""
+        return "" if given is None else given.isoformat()
+
+    def due(self, next_due: str, stopped_utc_us: int) -> None:
+        if not next_due or not stopped_utc_us:
+            return
+        after = date.fromisoformat(next_due) - (date(1970, 1, 1) + timedelta(microseconds=stopped_utc_us))
+        if after < timedelta(days=-1):  # a day of grace: this is the day of UTC
+            self.wrong("next_due", "is before it stopped")
+        elif after > _LONGEST_INTERVAL:
+            self.wrong("next_due", "is more than five years away")
 
     def number(self, name: str, given: Any) -> float | None:
         if given is None:
             return None
-        if isinstance(given, bool) or not isinstance(given, int | float) or not math.isfinite(given):
-            self.wrong(name, "is a finite number")
+        if isinstance(given, bool) or not isinstance(given, int | float) or not abs(given) <= _GREATEST:
+            self.wrong(name, f"is a finite number, no greater than {_GREATEST:g}")
             return None
         return float(given)
 

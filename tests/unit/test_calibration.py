@@ -2,6 +2,7 @@
 
 import json
 from typing import Any
+from zoneinfo import ZoneInfo
 
 import pytest
 
@@ -155,6 +156,12 @@ def test_another_quantity_needs_no_buffers() -> None:
         ({"standards": [{"name": "4"}, {"name": "4"}]}, "standards name one twice"),
         ({"standards": [{"name": "4", "lott": "x"}]}, "standards.1.lott is no field of it; did you mean 'lot'?"),
         ({"next_due": "soon"}, "next_due is a date"),
+        ({"next_due": "9999-12-31"}, "next_due lies before 1990 or after 2099"),
+        ({"next_due": "0001-01-01"}, "next_due lies before 1990 or after 2099"),
+        ({"next_due": "2031-07-06"}, "next_due is more than five years away"),
+        ({"next_due": "2026-06-28"}, "next_due is before it stopped"),
+        ({"offset_mv": 1e10}, "offset_mv is a finite number, no greater than 1e+09"),
+        ({"readings": [{"phase": "check", "value": 10**400}]}, "readings.1.value is a finite number"),
         ({"started_utc_us": None}, "started is required"),
         ({"started_utc_us": 5}, "started lies before 1990"),
         ({"stopped_utc_us": 1_782_835_199_000_000}, "stopped is before it started"),
@@ -192,3 +199,58 @@ def test_a_record_survives_json() -> None:
     assert calibration_from(json.loads(json.dumps(calibration_body(one)))) == one
     body = evaluate(one, "pH").body()
     assert json.loads(json.dumps(body)) == body
+
+
+def left_at(four: float, seven: float) -> list[dict[str, Any]]:
+    """The usual readings as found, and these as left."""
+    return readings(
+        ("check", "4", 4.10, {}), ("check", "7", 7.10, {}), ("final", "4", four, {}), ("final", "7", seven, {})
+    )
+
+
+@pytest.mark.parametrize(
+    ("four", "seven", "refused"),
+    [
+        (4.2, 6.8, ()),
+        (4.21, 7.0, ("left +0.21 pH off in standard 4: more than 0.2",)),
+        (
+            7.0,
+            4.0,
+            ("left +3.00 pH off in standard 4: more than 0.2", "left -3.00 pH off in standard 7: more than 0.2"),
+        ),
+    ],
+    ids=["just within", "just beyond", "buffers swapped"],
+)
+def test_a_probe_that_was_left_wrong_is_not_accepted(four: float, seven: float, refused: tuple[str, ...]) -> None:
+    """The slope as found may be perfect: what counts afterwards is how the probe was left, within 0.2 pH."""
+    assert found(readings=left_at(four, seven)).refused == refused
+
+
+def test_a_slope_that_its_own_mv_contradict_is_a_warning() -> None:
+    """98 % typed; 100 mV between pH 4 and 7 at 25 degC are 100 / (3 x 59.16) = 56.3 %."""
+    rows = readings(("final", "4", 4.0, {"mv": 100.0}), ("final", "7", 7.0, {"mv": 0.0}))
+    assert (
+        "the instrument shows a slope of 98.0 %, its mV come to 56.3 %"
+        in found(readings=rows, slope_percent=98.0).warnings
+    )
+    rows[0]["mv"] = 175.0  # 98.6 %
+    assert not [w for w in found(readings=rows, slope_percent=98.0).warnings if "mV come to" in w]
+
+
+def test_a_discharge_left_apart_from_the_reference_is_a_warning() -> None:
+    """7.16 beside a reference of 6.90: which of the two is wrong nobody knows."""
+    row = {"phase": "final", "place": "process", "value": 7.16, "reference": 6.90}
+    one = found(readings=[*left_at(4.0, 7.0), row])
+    assert "left +0.26 pH off the reference instrument in the discharge" in one.warnings
+    assert one.refused == ()
+
+
+def test_a_buffer_is_good_until_its_day_ends_where_the_station_is() -> None:
+    """20:30 in New York on the last day is past midnight in UTC, and not past the date on the bottle."""
+    start_us = 1_782_779_400 * 10**6  # 2026-06-30T00:30:00Z, 20:30 EDT the day before
+    standards = [
+        {"name": "4", "temperature_c": 25.0, "expires": "2026-06-29"}, {"name": "7", "temperature_c": 25.0}
+    ]  # fmt: skip
+    one = calibration_from(visit_record(started_utc_us=start_us, standards=standards))
+    assert evaluate(one, "pH", zone=ZoneInfo("America/New_York")).refused == ()
+    assert evaluate(one, "pH").refused == ("standard 4 expired on 2026-06-29",)

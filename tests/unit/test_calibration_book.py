@@ -146,7 +146,7 @@ class TestTheDate:
     def test_a_corrected_one_counts_no_more(self) -> None:
         """A slip of the pen in the date: the correction rules, and the history shows both."""
         visit = Visit(SITE)
-        record(visit, 0, next_due="2036-07-28")
+        record(visit, 0, next_due="2028-07-28")
         earlier_us = START.utc_us - 60 * S  # its time was wrong too
         answer = record(visit, 60, corrects="ph-1", next_due="2026-07-20", stopped_utc_us=earlier_us)
         assert answer["due"] == "2026-07-20"
@@ -280,3 +280,13 @@ def test_a_silent_probe_is_not_steady() -> None:
     calibrate(visit, 0, "begin", reason="routine")
     visit.feed(range(0, 75, 15), {"ph": 7.0})
     assert calibrate(visit, 120, "live")["live"]["steady"] is False
+
+
+@pytest.mark.parametrize("next_due", ["9999-12-31", "0001-01-01"])
+def test_a_date_that_no_calendar_can_add_a_day_to_leaves_the_book_as_it_was(next_due: str) -> None:
+    """Refused, nothing kept, and the next record and every tick go on."""
+    visit = Visit(SITE)
+    assert not record(visit, 0, next_due=next_due)["ok"]
+    assert record(visit, 3600)["ok"]
+    days(visit, 1, 3)
+    assert [one["id"] for one in calibrate(visit, 3 * DAY, "list")["calibrations"]["ph"]] == ["ph-1"]
