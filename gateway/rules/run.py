@@ -20,7 +20,7 @@ from gateway.rules.seconds import RuleSeconds
 from gateway.rules.stance import Heard, Stance, condition_of
 from gateway.rules.threshold import Threshold
 from gateway.rules.track import Run, SuspectedTrack, instant_from, instant_state, moment
-from gateway.signals.qc import BETWEEN, Evidence
+from gateway.signals.qc import BETWEEN, Evidence, evidence_beyond
 from gateway.site import Channel, Rule
 
 __all__ = ["ExceedanceRule", "Stance"]
@@ -121,8 +121,7 @@ class ExceedanceRule(ABC):
         if limit is None:
             self.seconds.say(_NE, at.mono_us)
             return findings
-        number = reading.value
-        if evidence == Evidence.VOID or number is None:
+        if (number := reading.value) is None or evidence == Evidence.VOID:
             if (word := heard.void(reading)) is not None:
                 self.seconds.say(word, at.mono_us)
             return findings
@@ -132,6 +131,7 @@ class ExceedanceRule(ABC):
         between = BETWEEN in reading.tests
         value = self._compare.value(number)
         exceeds = self._compare.beyond(number, limit)
+        evidence = evidence_beyond(reading, evidence) if exceeds else evidence
         idle = self._run is None and self._suspected.since is None
         if idle and exceeds:
             self.threshold.look(at)  # an event begins: what stands now is what its findings say

@@ -8,11 +8,14 @@ number and gains a flag.
 from math import inf, isfinite
 
 from gateway.model import Fault, Instant, Mode, Quality, Reading, Sample
-from gateway.signals.diagnosis.catalogue import COUNTING
+from gateway.signals.diagnosis.catalogue import COUNTING, DAMPING
 from gateway.signals.diagnosis.current import LoopCurrent
 from gateway.site import Channel, Span
 
-__all__ = ["AFTER_MAINTENANCE", "BETWEEN", "CALIBRATION_OVERDUE", "COUNTING_TESTS", "DISAGREE", "QualityControl"]
+__all__ = [
+    "AFTER_MAINTENANCE", "BETWEEN", "CALIBRATION_OVERDUE", "COUNTING_TESTS", "DISAGREE", "Evidence", "QualityControl",
+    "evidence", "evidence_beyond",
+]  # fmt: skip
 
 BETWEEN = "between"
 """The word of a reading taken between two scheduled polls: it can end a run, and never helps to prove one."""
@@ -20,6 +23,8 @@ BETWEEN = "between"
 COUNTING_TESTS = COUNTING
 """SUSPECT from these still counts for limit and slug rules (docs/judging.md 2.1; below the rated head a flow is small,
 whatever its error; a flow from depth alone is marked, not doubted)."""
+
+_COUNT_BEYOND = COUNTING | DAMPING
 
 CALIBRATION_OVERDUE = "calibration_overdue"
 """Stands beside a reading whose channel should have been calibrated by now, and changes no quality."""
@@ -209,3 +214,13 @@ def evidence(reading: Reading) -> int:
     if quality is Quality.SUSPECT:
         return Evidence.VALID if COUNTING_TESTS.issuperset(reading.tests) else Evidence.DOUBTFUL
     return Evidence.VOID
+
+
+def evidence_beyond(reading: Reading, weight: int) -> int:
+    """What a reading beyond a limit may say to its rule: a damped one says less than there is, so it counts in full.
+
+    Within the limit it says nothing, and a run that it proved does not end by it.
+    """
+    if weight == Evidence.DOUBTFUL and reading.quality is Quality.SUSPECT and _COUNT_BEYOND.issuperset(reading.tests):
+        return Evidence.VALID
+    return weight

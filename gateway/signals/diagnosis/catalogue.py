@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from gateway.model import Fault, Quality
 
-__all__ = ["CATALOGUE", "COUNTING", "DIAGNOSES", "Diagnosis", "action_of", "advice_of"]
+__all__ = ["CATALOGUE", "COUNTING", "DAMPING", "DIAGNOSES", "Diagnosis", "action_of", "advice_of"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,6 +84,10 @@ DIAGNOSES: Mapping[str, Diagnosis] = {diagnosis.test: diagnosis for diagnosis in
 
 COUNTING = frozenset(diagnosis.test for diagnosis in CATALOGUE if diagnosis.counts)
 """SUSPECT from these alone still counts for limit and slug rules (docs/judging.md 2.1)."""
+
+
+DAMPING = frozenset({"attenuated"})
+"""SUSPECT from these counts where the value exceeds, and only there: they can hide an excess and never make one."""
 
 
 def action_of(tests: Iterable[str]) -> str:
