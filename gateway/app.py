@@ -16,12 +16,14 @@ from gateway import __version__, registry
 from gateway.alarms.conversation import Conversation
 from gateway.alarms.inbox import Inbox
 from gateway.alarms.notify import TextDelivery
+from gateway.alarms.signs import RUNNING_KEY, Signs
 from gateway.clock import Clock
 from gateway.commands import Command, execute
 from gateway.control import serve, socket_path
 from gateway.drivers.bus import PollBus
 from gateway.drivers.outputs import OutputLines
 from gateway.errors import ConfigError, NotOurs, Problem, StoreError
+from gateway.heartbeat import Heartbeat
 from gateway.judgement import unreadable
 from gateway.long_memory import LongMemory
 from gateway.model import Instant, Message, Note, Order, Outcome, Reading, Resume, Sample
@@ -45,6 +47,7 @@ _TICK_LAG_US = 5_000_000
 stamped at their deadlines all the same."""
 _HEALTH_EVERY_US = 60_000_000
 _STATION_EVERY_US = 10_000_000
+_WELL_US = 300_000_000  # a gateway whose newest reading is older does not say that it is well
 _MOST_UNRECORDED = 1000
 _DISK_PATIENCE_S = 15.0  # a memory card may think for seconds; one that thinks longer is taken for broken
 _DISK_FAULTS = frozenset({errno.EROFS, errno.EIO, errno.ENOSPC})
@@ -75,6 +78,7 @@ class GatewayApp:
         self.conversation = Conversation(site, self.pipeline.engine)
         self.inbox = Inbox(self, self.conversation, notifiers, self._by_text)
         self.station = StationFacts(self, notifiers)
+        self.signs = Signs(site)
         self._station_watch = StationWatch(site)
         self.buses = [self._bus(name) for name in site.buses]
         self.outputs = OutputLines(
@@ -114,6 +118,9 @@ class GatewayApp:
                     self._start(group, f"delivery {delivery.name}", delivery.run)
                 self._start(group, "health", self._health_loop)
                 self._start(group, "station", self._station_loop)
+                if self.site.signs.ping:
+                    beat = Heartbeat(self.site.signs.ping, self.site.signs.ping_every_us, self.clock, self._is_well)
+                    self._start(group, "heartbeat", beat.run)
                 self.ready.set()
         finally:
             await self._stop()
@@ -187,11 +194,12 @@ class GatewayApp:
         """Runs and alarms come back before the first sample; the start itself is written down."""
         now = self.now()
         resume = resume_from(recovered, now)
+        away_us = None if resume.offset_us is None or recovered.last is None else _away_us(recovered.last, resume)
         body = {
             "version": __version__,
             "config": self.site.config_hash,
             "same_boot": recovered.same_boot,
-            "away_us": None if resume.offset_us is None or recovered.last is None else _away_us(recovered.last, resume),
+            "away_us": away_us,
             "quarantined": None if recovered.quarantined is None else recovered.quarantined.name,
         }
         outcome = self.pipeline.restore(recovered.state, resume)
@@ -199,7 +207,12 @@ class GatewayApp:
             self.conversation.restore(recovered.state)
         except (TypeError, ValueError, AttributeError) as error:  # a text may be acted on twice, which does no harm
             outcome = replace(outcome, notes=(*outcome.notes, unreadable("texts", error, resume)))
-        self._accept(replace(outcome, notes=(Note("started", now, body), *outcome.notes), urgent=True))
+        self.signs.restore(recovered.state)
+        messages = outcome.messages
+        if recovered.state.get(RUNNING_KEY):
+            messages += self.signs.back(now, away_us)
+        notes, state = (Note("started", now, body), *outcome.notes), {**outcome.state, RUNNING_KEY: True}
+        self._accept(replace(outcome, notes=notes, messages=messages, state=state, urgent=True))
         self._hasten()
 
     def _deliver(self, samples: Sequence[Sample], now: Instant) -> None:
@@ -328,9 +341,19 @@ class GatewayApp:
         """How the station itself is becomes alarms."""
         while True:
             conditions = self._station_watch.see(await self.station.gather())
+            now = self.now()
             if conditions:
-                self._accept(self.pipeline.station(conditions, self.now()))
+                self._accept(self.pipeline.station(conditions, now))
+            messages, state = self.signs.daily(now, self.latest, self.pipeline.engine.view())
+            if state:
+                self._accept(Outcome(messages=messages, state=state, urgent=True))
             await self.clock.sleep(_STATION_EVERY_US)
+
+    def _is_well(self) -> bool:
+        """Whether readings come in and are recorded: what the outside watcher is told by the beat."""
+        now_us = self.now().mono_us
+        fresh = any(now_us - reading.at.mono_us < _WELL_US for reading in self.latest.values())
+        return fresh and "journal" not in self.faults
 
     async def _by_text(self, name: str, actor: str, args: Mapping[str, Any], key: str) -> dict[str, Any]:
         return await execute(self, Command(name, actor, args, key, via="text"))
@@ -349,7 +372,8 @@ class GatewayApp:
     async def _stop(self) -> None:
         await self.outputs.make_safe()
         self.outputs.abandon(self._orders)
-        self.journal.add(Outcome(notes=(Note("stopped", self.now(), {"version": __version__}),)))
+        stopped = Note("stopped", self.now(), {"version": __version__})
+        self.journal.add(Outcome(notes=(stopped,), state={RUNNING_KEY: None}))
         try:
             await self.journal.commit(self.now())
             await self.memory.keep(self.now(), at_once=True)

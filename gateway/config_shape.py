@@ -12,6 +12,7 @@ from gateway.config_files import Source
 from gateway.config_flow import CrossCheckTable, PrimaryTable, TotalizerTable
 from gateway.config_mistakes import ANY_SITE
 from gateway.config_outputs import OutputTable, SamplerTable
+from gateway.config_signs import SignsTable
 from gateway.config_table import (
     Day,
     Duration,
@@ -336,6 +337,7 @@ class SiteFile(Table):
     """[calibration]: how often each channel is calibrated, as ph = "28 d"."""
     contacts: dict[str, ContactTable] = {}
     duty: DutyTable | None = None
+    signs: SignsTable | None = None
     notify: dict[str, PartTable] = {}
     sinks: dict[str, PartTable] = {}
     alarms: dict[str, AlarmTable] = {}

@@ -20,14 +20,14 @@ from pydantic import (
 )
 
 from gateway.config_mistakes import known_keys, prune, reworded
-from gateway.config_words import parse_rate, parse_span, said
+from gateway.config_words import parse_clock_min, parse_rate, parse_span, said
 from gateway.problems import Problems
 from gateway.toml_lines import Path as KeyPath
 from gateway.units import parse_duration_us, parse_quantity
 
 __all__ = [
-    "Day", "Duration", "Field", "Number", "OpenTable", "Quantity", "Rate", "SpanText", "Table", "Word", "checked",
-    "schema_of",
+    "ClockTime", "Day", "Duration", "Field", "Number", "OpenTable", "Quantity", "Rate", "SpanText", "Table", "Word",
+    "checked", "schema_of",
 ]  # fmt: skip
 
 _QUANTITY_PATTERN = r"^\s*[+-]?[0-9.]+([eE][+-]?[0-9]+)?\s*\S+\s*$"
@@ -39,6 +39,11 @@ def _text_of(kind: str, example: str) -> WithJsonSchema:
 
 
 Duration = Annotated[int, BeforeValidator(said(parse_duration_us, "15 min")), _text_of("a duration", "15 min")]
+ClockTime = Annotated[
+    int,
+    BeforeValidator(parse_clock_min),
+    WithJsonSchema({"type": "string", "pattern": "^([01][0-9]|2[0-3]):[0-5][0-9]$", "examples": ["07:00"]}),
+]
 Quantity = Annotated[
     tuple[float, str], PlainValidator(said(parse_quantity, "10 gpm")), _text_of("a quantity", "10 gpm")
 ]

@@ -5,7 +5,7 @@ from typing import Any, TypeVar
 
 from gateway.units import parse_quantity
 
-__all__ = ["Measured", "parse_rate", "parse_span", "said"]
+__all__ = ["Measured", "parse_clock_min", "parse_rate", "parse_span", "said"]
 
 T = TypeVar("T")
 Measured = tuple[float, str]  # a value and its unit
@@ -22,6 +22,14 @@ def said(parse: Callable[[str], T], example: str) -> Callable[[Any], T]:
         return parse(value)
 
     return read
+
+
+def parse_clock_min(text: Any) -> int:
+    """A time of the day as `07:00`, in minutes after midnight. ValueError says how to write it."""
+    hour, colon, minute = text.partition(":") if isinstance(text, str) else ("", "", "")
+    if not (colon and len(hour) == len(minute) == 2 and (hour + minute).isdecimal() and hour < "24" and minute < "60"):
+        raise ValueError(f'{text!r} is no time of the day, as "07:00"')
+    return int(hour) * 60 + int(minute)
 
 
 def parse_rate(text: str) -> Measured:

@@ -10,12 +10,14 @@ from typing import Any
 from gateway.diagnosed import NOTHING, Diagnosed, Tamper
 from gateway.model import Severity
 from gateway.outputs.wired import ContactInput, Output, Sampler
+from gateway.people import NO_DUTY, NO_SIGNS, Contact, Duty, DutyStep, SignsOfLife
 from gateway.primary import Counter, CrossCheck, Primary
 from gateway.upkeep import Upkeep
 
 __all__ = [
     "Span", "Conversion", "Primary", "CrossCheck", "Counter", "Channel", "Witness", "Discharging", "Baseline", "Term",
-    "TownFlow", "Rule", "AlarmPolicy", "Contact", "Duty", "DutyStep", "Bus", "Device", "Part", "LawNote", "Site",
+    "TownFlow", "Rule", "AlarmPolicy", "Contact", "Duty", "DutyStep", "SignsOfLife", "Bus", "Device", "Part",
+    "LawNote", "Site", "NO_DUTY", "NO_SIGNS",
     "SERIAL_KINDS", "TCP_KINDS", "MODBUS_KINDS",
 ]  # fmt: skip
 
@@ -250,46 +252,6 @@ class AlarmPolicy:
 
 
 @dataclass(frozen=True, slots=True)
-class Contact:
-    """One person who is told. `from_severity` is the least severe alarm that reaches them."""
-
-    id: str
-    name: str
-    notifiers: tuple[str, ...]
-    phone: str = ""
-    from_severity: Severity = Severity.WARNING
-    language: str = "en"
-    email: str = ""
-    role: str = ""  # `superintendent`, `operator`, `technician`, `discharger`, `engineer`
-    pin: str = ""  # where the PIN is that this person adds to what they text (`gateway.secret`)
-
-
-@dataclass(frozen=True, slots=True)
-class DutyStep:
-    """Who is called so long after an alarm, while nobody has acknowledged it. `tell` are ids of contacts."""
-
-    after_us: int
-    tell: tuple[str, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class Duty:
-    """The duty roster: whom an unacknowledged alarm of `from_severity` and above calls, and when.
-
-    After the last step everybody in it is called again every `repeat_us` until somebody acknowledges. While an
-    acknowledged one still stands, those who were told are reminded every `reminder_us`; None: never.
-    """
-
-    steps: tuple[DutyStep, ...] = ()
-    repeat_us: int = 1_800_000_000
-    reminder_us: int | None = 3_600_000_000
-    from_severity: Severity = Severity.HIGH
-
-
-NO_DUTY = Duty()
-
-
-@dataclass(frozen=True, slots=True)
 class Bus:
     """One port: of the `SERIAL_KINDS` (port, baud, character), of the `TCP_KINDS` (host, tcp_port), or `replay` (file).
 
@@ -377,6 +339,7 @@ class Site:
     unbound_rules: tuple[str, ...] = ()  # rules of the packs that judge nothing at this site
     law_notes: tuple[LawNote, ...] = ()  # what the ordinances leave open, for reports
     duty: Duty = NO_DUTY
+    signs: SignsOfLife = NO_SIGNS
     inputs: Mapping[str, ContactInput] = field(default_factory=dict)  # by channel
     outputs: Mapping[str, Output] = field(default_factory=dict)
     sampler: Sampler = field(default_factory=Sampler)

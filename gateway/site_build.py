@@ -18,7 +18,7 @@ from gateway.site_alarms import build_alarms
 from gateway.site_baselines import build_baselines
 from gateway.site_channels import IN_THE_LIQUID, build_channels, convert
 from gateway.site_diagnosis import build_tamper, diagnosed_channels
-from gateway.site_duty import build_duty
+from gateway.site_duty import build_duty, build_signs
 from gateway.site_outputs import build_inputs, build_outputs, output_alarms
 from gateway.site_parts import build_buses, build_contacts, build_devices, build_parts
 from gateway.site_polling import check_polling
@@ -123,6 +123,7 @@ def build_site(
         alarms=alarms,
         contacts=contacts,
         duty=build_duty(tree.duty, contacts, problems),
+        signs=build_signs(tree.signs, contacts, problems),
         buses=buses,
         devices=devices,
         sinks=build_parts("sinks", tree.sinks, problems),

@@ -49,4 +49,7 @@ PHRASES = Phrases(
     status_head="OK {time}",
     status_alarms="Alarms: {number}",
     nothing_told="You were told of nothing that waits. Send the code of the text.",
+    put_aside="Put aside: {names}.",
+    back_after="BACK {time} after {gap} without power or program. Nothing was measured meanwhile.",
+    back_unknown="BACK {time}. Nobody can tell how long it was down. Nothing was measured meanwhile.",
 )

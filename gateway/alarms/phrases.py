@@ -50,3 +50,6 @@ class Phrases:
     status_head: str  # {time}
     status_alarms: str  # {number}
     nothing_told: str
+    put_aside: str  # {names}
+    back_after: str  # {time} {gap}
+    back_unknown: str  # {time}

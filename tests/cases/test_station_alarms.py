@@ -1,7 +1,9 @@
 """What the station says of itself: faults of its own that last are alarms, told to people, and end when they end."""
 
 import asyncio
+import sqlite3
 from collections.abc import Awaitable, Callable
+from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 
@@ -75,14 +77,15 @@ class Station:
         return [message["body"] for message in self.provider.messages]
 
 
-def story(folder: Path, tell: Callable[[Station, int], Awaitable[None]], **options: int) -> None:
+def story(folder: Path, tell: Callable[[Station, int], Awaitable[None]], more: str = "", **options: int) -> None:
     """Run a story; the port of the bus is free until the story listens there."""
     (folder / "token").write_text(TOKEN, encoding="utf-8")
 
     async def run() -> None:
         with Provider() as provider:
             port, path = free_port(), folder / "site.toml"
-            path.write_text(SITE.format(port=port, url=provider.url, token=folder / "token"), encoding="utf-8")
+            text = (SITE + more).format(port=port, url=provider.url, token=folder / "token")
+            path.write_text(text, encoding="utf-8")
             app = GatewayApp(config.load(path), ScaledClock(SPEED), folder / "state", **options)
             running = asyncio.create_task(app.run())
             await app.ready.wait()
@@ -168,3 +171,40 @@ def test_a_condition_is_told_when_it_changes_and_not_when_only_its_words_do(
 def test_what_the_site_has_no_alarm_for_is_not_told() -> None:
     """A replay has no station."""
     assert StationWatch(small_site()).see({JOURNAL: "full"}) == ()
+
+
+def test_a_kill_is_told_of_at_the_next_start_and_an_ordered_stop_is_not(tmp_path: Path) -> None:
+    """Stopped in order: silence. Killed, seen by what it left on disk: the people of [signs] hear that it is back."""
+    signs = '[signs]\ntell = ["ray"]\n'
+
+    async def nothing(station: Station, port: int) -> None:
+        await station.app.texts.drained()
+        assert not any("BACK" in text for text in station.told())
+
+    async def killed(station: Station, port: int) -> None:
+        await station.until(lambda: any("BACK" in text for text in station.told()))
+
+    story(tmp_path, nothing, more=signs)
+    story(tmp_path, nothing, more=signs)
+    journal = tmp_path / "state" / "journal.db"
+    with closing(sqlite3.connect(journal)) as database, database:  # as a process that had no time to say goodbye
+        database.execute(
+            "INSERT INTO state(key, body, boot_id, mono_us, utc_us, synced) "
+            "VALUES ('signs:running', 'true', 'x', 0, 0, 1)"
+        )
+    story(tmp_path, killed, more=signs)
+
+
+def test_the_beat_stops_when_nothing_is_measured(tmp_path: Path) -> None:
+    """An outside watcher hears the station while it polls, whatever the polls bring, and no more once nobody polls."""
+
+    async def tell(station: Station, port: int) -> None:
+        await station.until(lambda: station.provider.beats >= 2)  # nobody listens on the bus: that is measured too
+        for task in station.app._acquisition:
+            task.cancel()
+        await station.app.clock.sleep(360_000_000)
+        heard = station.provider.beats
+        await station.app.clock.sleep(300_000_000)
+        assert station.provider.beats == heard
+
+    story(tmp_path, tell, more='[signs]\ntell = ["ray"]\nping = "{url}/beat"\nping_every = "1 min"\n')

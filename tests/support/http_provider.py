@@ -27,6 +27,7 @@ class Provider:
     messages: list[dict[str, Any]] = field(default_factory=list)
     keys: list[str] = field(default_factory=list)
     port: int = 0
+    beats: int = 0
 
     def __enter__(self) -> Self:
         provider = self
@@ -84,7 +85,11 @@ class Provider:
         self._answer(request, 201, message)
 
     def tell(self, request: BaseHTTPRequestHandler) -> None:
-        """One question."""
+        """One question, or a beat."""
+        if request.path == "/beat":
+            self.beats += 1
+            self._answer(request, 200, {})
+            return
         wanted = base64.b64encode(f"{ACCOUNT}:{TOKEN}".encode()).decode()
         if request.headers.get("Authorization") != f"Basic {wanted}":
             self._answer(request, 401, {"code": 20003, "message": "Authenticate"})
