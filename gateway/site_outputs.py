@@ -73,7 +73,7 @@ def build_outputs(
     """Every output that may be written; a second one at the same place is a mistake."""
     declared, rules = tuple(devices), tuple(known_rules)
     outputs: dict[str, Output] = {}
-    taken: dict[tuple[str, str, int], str] = {}
+    taken: dict[tuple[object, str, int], str] = {}
     for name, table in tree.outputs.items():
         path: Path = ("outputs", name)
         if table.device not in declared:
@@ -93,7 +93,10 @@ def build_outputs(
                     f"{output.address} is not among the addresses that {loaded.profile.id} lists as writable; "
                     "say in allowed_by which document allows it",
                 )
-        other = taken.setdefault((output.device, output.kind, output.address), name)
+        device = tree.devices.get(output.device)
+        # Two devices of the file may be one on the line.
+        place = output.device if device is None else (device.bus, device.unit)
+        other = taken.setdefault((place, output.kind, output.address), name)
         if other != name:
             problems.error(path, f"writes what output {other!r} writes already")
         _valve(table, output, rules if rules_known else None, path, problems, today)

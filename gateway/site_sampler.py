@@ -187,6 +187,7 @@ class _Reader:
             hold_times_us=dict(table.hold_times),
             flow=None if flow is None else flow.name,
             idle_below=self.idle_below.get(table.flow or "", 0.0),
+            hold_us=37_500_000 if flow is None else flow.hold_us,
         )
 
     def _output(self, name: str, role: OutputRole, path: Path) -> Output | None:

@@ -32,6 +32,7 @@ class Watches:
 
     def __init__(self, site: Site, start: Instant, flows: Mapping[str, FlowLedger]) -> None:
         self.totals = totals_of(site, flows)
+        self._site = site
         plan = site.sampler
         self.maintenance = Maintenance(site, start)
         self.calibrations = CalibrationBook(site, start)
@@ -99,6 +100,9 @@ class Watches:
                 watch.restore(own, resume, step)
             except (LookupError, TypeError, ValueError) as error:
                 step.notes.append(unreadable(watch.key, error, resume))
+        for one in self.switched.values():
+            if isinstance(one, Valve):
+                one.forget_gone(self._site.rules)
         for key, value in state.items():
             if key.startswith(ORDER_KEY):
                 try:
@@ -108,6 +112,8 @@ class Watches:
                     step.state[key] = None
                 else:
                     self.carried(carried, step)
+                    if carried.order.action == "pulse" and carried.order.output in self.switched:
+                        self.switched[carried.order.output].pulse_was_cut(resume.now, step)
 
     def alarmed(self, events: Sequence[AlarmEvent], step: Step) -> None:
         """Let every watch take what the alarm engine did."""
@@ -146,9 +152,9 @@ def _contacts(site: Site, composite: CompositeWatch | None, start: Instant) -> d
     contacts = {}
     for name, spec in site.inputs.items():
 
-        def turned(at: Instant, off_normal: bool, said: Said, role: ContactRole = spec.role) -> None:
+        def turned(at: Instant, off_normal: bool, news: bool, said: Said, role: ContactRole = spec.role) -> None:
             if composite is not None:
-                composite.contact(role, at, off_normal, said)
+                composite.contact(role, at, off_normal, said, news=news)
 
         severity = _severity(site, spec.alarm)
         contacts[name] = ContactWatch(spec, max(site.channels[name].hold_us, _CONTACT_HOLD_US), severity, start, turned)

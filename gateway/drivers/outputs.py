@@ -28,6 +28,7 @@ _TRIES_TO_END = 6  # a pulse that does not end is worse than one that does not b
 _PAUSE_S = 0.2
 _LOOK_US = 1_000_000
 _CHECK_EVERY_US = 60_000_000
+_END_EVERY_US = 5_000_000  # a pulse that could not be ended is ended as soon as the line lets it
 _FEEDS = 3  # the device's watchdog is fed so often in its own time
 _END_S = 5.0  # what putting one line to rest may take when the gateway ends
 _UNRECORDED = frozenset({OutputRole.HORN, OutputRole.BEACON, OutputRole.VALVE, OutputRole.RELAY})
@@ -65,7 +66,8 @@ class OutputLines:
         self._meant: dict[str, bool] = {}  # what each was last put to, as far as it is known
         self._pulsed_us: dict[str, int] = {}
         self._off_course: set[str] = set()  # told of already
-        self._busy: set[str] = set()
+        self._turns = {name: asyncio.Lock() for name in site.outputs}  # a pulse and a look never mix
+        self._unended: set[str] = set()  # pulses that began and are not known to be over
         self._open: dict[str, Order] = {}  # by key: handed over, and not at an end
 
     def take(self, orders: Iterable[Order]) -> None:
@@ -133,11 +135,8 @@ class OutputLines:
             order, recorded = await queue.get()
             while not ready.is_set() and not self._too_late(order):
                 await self._clock.sleep(_LOOK_US)
-            self._busy.add(output.name)
-            try:
+            async with self._turns[output.name]:
                 result, why = await self._carry_out(output, order)
-            finally:
-                self._busy.discard(output.name)
             self._tell(order, result, why, recorded)
 
     async def _carry_out(self, output: Output, order: Order) -> tuple[Result, str]:
@@ -151,6 +150,8 @@ class OutputLines:
 
     async def _switch(self, output: Output, order: Order, *, on: bool) -> tuple[Result, str]:
         why = await self._insist(output, on, _TRIES, order)
+        if why is None:
+            self._unended.discard(output.name)
         return (Result.DONE, "") if why is None else (Result.FAILED, why)
 
     async def _pulse(self, output: Output, order: Order) -> tuple[Result, str]:
@@ -165,10 +166,13 @@ class OutputLines:
         if self._too_late(order):
             return Result.EXPIRED, "its time was over when its turn came"
         self._pulsed_us[output.name] = self._clock.now().mono_us
+        self._unended.add(output.name)
         why = await self._insist(output, True, _TRIES, order)
         if why is None:
             await self._clock.sleep(output.pulse_us)
         ended = await self._insist(output, False, _TRIES_TO_END, None)
+        if ended is None:
+            self._unended.discard(output.name)
         if why is not None:
             return Result.FAILED, why
         return (Result.DONE, "") if ended is None else (Result.FAILED, f"it may still be on: {ended}")
@@ -229,7 +233,7 @@ class OutputLines:
         armed = False
         watchdogs = [d.watchdog_us for d in self._devices_on(bus) if d.watchdog_us is not None]
         every_us = min([_CHECK_EVERY_US, *(us // _FEEDS for us in watchdogs)])
-        check_us = 0
+        check_us = end_us = 0
         while True:
             if not bus.line.connected:
                 armed = False
@@ -242,6 +246,9 @@ class OutputLines:
             if armed and now_us >= check_us:
                 check_us = now_us + every_us
                 await self._check(bus)
+            if bus.line.connected and now_us >= end_us:
+                end_us = now_us + _END_EVERY_US
+                await self._end_pulses(bus)
             await self._clock.sleep(min(_LOOK_US, every_us))
 
     async def _rest(self, bus: PollBus, when: str, *, own_line: bool = False) -> None:
@@ -249,19 +256,23 @@ class OutputLines:
         latched = self._latched()
         became: dict[str, str] = {}
         for output in self._on(bus):
-            if output.safe == "hold" or output.name in latched:
+            pulsing = output.name in self._unended
+            if (output.safe == "hold" and not pulsing) or output.name in latched:
                 became[output.name] = "left as it is"
                 continue
-            on = output.safe == "on"
+            on = output.safe == "on"  # a pulse in the middle of which the gateway ends is over, even where it holds
             try:
                 await self._write(output, on, own_line=own_line)
             except DriverError as error:
                 became[output.name] = f"failed: {error}"
+                if output.pulsed:
+                    self._unended.add(output.name)  # as far as anybody knows
                 if when == "start":
                     self._off_course_now(output, output.safe, str(error))
             else:
-                became[output.name] = output.safe
+                became[output.name] = "on" if on else "off"
                 self._meant[output.name] = on
+                self._unended.discard(output.name)
         self._note(Note("safe_state", self._clock.now(), {"when": when, "bus": bus.bus.name, "outputs": became}))
 
     async def _arm(self, bus: PollBus) -> bool:
@@ -293,23 +304,35 @@ class OutputLines:
         """Whether each output still is what it was put to: a module that lost its power forgets, and says nothing."""
         for output in self._on(bus):
             meant = self._meant.get(output.name)
-            if meant is None or output.name in self._busy:
+            turn = self._turns[output.name]
+            if meant is None or turn.locked():
                 continue
             try:
                 found = await self._read_back(output)
             except DriverError as error:
                 log.debug("output %s cannot be read back now: %s", output.name, error)
                 continue
-            if output.name in self._busy or self._meant.get(output.name) is not meant:
+            if turn.locked() or self._meant.get(output.name) is not meant:
                 continue
             wanted = output.on if meant else output.off
             if found != wanted:
                 self._off_course_now(output, "check", f"was put to {wanted} and is now {found}")
                 if output.pulsed:
-                    await self._insist(output, False, 1, None)
+                    self._unended.add(output.name)
+                    await self._end_pulses(bus)
             elif output.name in self._off_course:
                 self._off_course.discard(output.name)
                 self._tell(self._own_order(output, "check"), Result.DONE, "as it was put", recorded=False)
+
+    async def _end_pulses(self, bus: PollBus) -> None:
+        """Try again to end each pulse that is not known to be over; one that is under way ends by itself."""
+        for output in self._on(bus):
+            turn = self._turns[output.name]
+            if output.name not in self._unended or turn.locked() or output.name in self._latched():
+                continue
+            async with turn:
+                if await self._insist(output, False, 1, None) is None:
+                    self._unended.discard(output.name)
 
     def _off_course_now(self, output: Output, action: str, why: str) -> None:
         if output.name not in self._off_course:

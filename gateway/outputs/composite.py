@@ -44,8 +44,8 @@ class CompositeWatch(Watch):
         self._pace: FlowPace | TimePace | None = None
         self._last_id = 0
         self._mode = Mode.RUN
-        self._full = False  # so says the sampler's contact
-        self._idle = False  # the flow says that nothing is discharged
+        self._full = self._fault = False  # so say the sampler's contacts
+        self._idle_until_us = start.mono_us  # the flow says that nothing is discharged, and its word holds so long
 
     @property
     def running(self) -> bool:
@@ -65,7 +65,7 @@ class CompositeWatch(Watch):
             "id": self._last_id, "by": by, "bottle": bottle or str(self._last_id), "reason": reason,
             "began": [now.utc_us, now.mono_us, now.synced], "pace": self.plan.pace,
             "pulses": 0, "done": 0, "undone": 0, "aliquots": 0, "confirmed": 0, "full": 0, "maintenance_us": 0,
-            "away_unknown": False, "heard_us": now.mono_us,
+            "away_unknown": False, "heard_us": now.mono_us, "fault": self._fault,
         }  # fmt: skip
         self._pace = self._new_pace(now.mono_us)
         said.notes.append(Note("composite_started", now, {**self._summary(now), "reason": reason}))
@@ -98,14 +98,15 @@ class CompositeWatch(Watch):
         at_us = reading.at.mono_us
         run, pace = self._run, self._pace
         if run is not None:
-            if self._mode is not Mode.RUN:
+            if self._mode is not Mode.RUN and isinstance(pace, FlowPace):  # else the slots say how long
                 run["maintenance_us"] += max(0, at_us - run["heard_us"])
             run["heard_us"] = max(at_us, run["heard_us"])
         self._mode = reading.mode
         if weight == Evidence.VALID and reading.value is not None:
-            self._idle = reading.value < self.plan.idle_below
+            idle = reading.value < self.plan.idle_below
+            self._idle_until_us = at_us + self.plan.hold_us if idle else at_us
             if isinstance(pace, FlowPace):
-                pace.flow(at_us, 0.0 if self._idle else reading.value * self.plan.gpm_per_unit)
+                pace.flow(at_us, 0.0 if idle else reading.value * self.plan.gpm_per_unit)
         self._advance(reading.at, said)
         if self._run is not None:
             self._changed(said)
@@ -116,11 +117,16 @@ class CompositeWatch(Watch):
         if self._run is not None:
             self._changed(said)
 
-    def contact(self, role: ContactRole, now: Instant, off_normal: bool, said: Said) -> None:
-        """The sampler's own contacts: what it took, that it is full, that it is in fault."""
+    def contact(self, role: ContactRole, now: Instant, off_normal: bool, said: Said, *, news: bool = True) -> None:
+        """The sampler's own contacts: what it took, that it is full, that it is in fault.
+
+        Without `news` it stands as it did before the restart.
+        """
         if role is ContactRole.BOTTLE_FULL:
             self._full = off_normal
-        if self._run is None or not off_normal:
+        elif role is ContactRole.SAMPLER_FAULT:
+            self._fault = off_normal
+        if self._run is None or not off_normal or not news:
             return
         if role is ContactRole.SAMPLE_TAKEN:
             self._run["confirmed"] += 1
@@ -201,8 +207,8 @@ class CompositeWatch(Watch):
             due = pace.due(now.mono_us)
         else:
             slots = pace.idle
-            due = pace.due(now.mono_us, idle=held or self._idle)
-            if held and self.plan.flow is None and self.plan.every_us is not None:  # no reading says how long
+            due = pace.due(now.mono_us, idle=held or now.mono_us < self._idle_until_us)
+            if held and self.plan.every_us is not None:
                 run["maintenance_us"] += (pace.idle - slots) * self.plan.every_us
         if due and held:  # a technician's hand may be in it
             run["undone"] += 1
@@ -222,6 +228,8 @@ class CompositeWatch(Watch):
             return
         if isinstance(self._pace, FlowPace):
             self._pace.limit_owed()
+        elif self._pace is not None:
+            self._pace.miss_until(min(now.mono_us, self._ends_us(run)))
         give_up_us = now.mono_us + _PATIENCES * self.output.expires_us
         run["ending"] = {"why": why, "by": by, "full": full, "give_up_us": give_up_us}
         self._finish(now, said)

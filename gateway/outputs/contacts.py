@@ -29,7 +29,10 @@ def word(closed: bool | None) -> str:
 
 
 class ContactWatch(Watch):
-    """One contact. `turned` hears every settled change: the moment, and whether it is now off normal."""
+    """One contact. `turned` hears how it settled: the moment, whether it is off normal, and whether that is news.
+
+    It is none for the first word after a restart that finds it as it was.
+    """
 
     def __init__(
         self,
@@ -37,7 +40,7 @@ class ContactWatch(Watch):
         hold_us: int,
         severity: Severity,
         start: Instant,
-        turned: Callable[[Instant, bool, Said], None] | None = None,
+        turned: Callable[[Instant, bool, bool, Said], None] | None = None,
     ) -> None:
         self.spec = spec
         self.key = f"contact:{spec.channel}"
@@ -103,8 +106,8 @@ class ContactWatch(Watch):
         self.closed = self._before = closed
         self._turning_us = None
         said.state[self.key] = closed
-        if self._turned is not None and changed and not (first and closed == self.spec.normal):
-            self._turned(at, closed != self.spec.normal, said)
+        if self._turned is not None:
+            self._turned(at, closed != self.spec.normal, changed and not (first and closed == self.spec.normal), said)
 
     def _note(self, at: Instant, closed: bool | None, said: Said) -> None:
         body = {

@@ -39,11 +39,12 @@ class GrabWatch(Watch):
         self.channels = channels
         self._used = 0
         self._lock_us: int | None = None  # until when no other event takes a bottle
+        self._locked_by = ("", "", "")  # rule, channel and order of the event that locks the others out
         self._follow: list[dict[str, Any]] = []
         self._open: dict[str, dict[str, Any]] = {}  # grabs ordered and not yet known, by order key
         self._standing: list[str] = []  # what waits to be collected
         self._latest: dict[str, Reading] = {}
-        self._idle = False
+        self._idle_until_us = start.mono_us  # the flow says that nothing is discharged, and its word holds so long
         self._at_work = False  # on the flow
         self._station_held = held
 
@@ -53,18 +54,23 @@ class GrabWatch(Watch):
         if finding.rule not in self.plan.rules or not (proven or finding.event is FindingEvent.PREALARM):
             return
         now_us = finding.at.mono_us
-        if self._lock_us is not None and now_us < self._lock_us:
-            return
         event = {
             "rule": finding.rule, "clause": finding.clause, "channel": finding.channel, "event": str(finding.event),
             "since_utc_us": finding.since.utc_us, "observed": finding.observed, "limit": finding.limit,
             "unit": finding.unit,
         }  # fmt: skip
+        if self._lock_us is not None and now_us < self._lock_us:
+            if (finding.rule, finding.channel) != self._locked_by[:2]:
+                why = "another event took a bottle just now"
+                said.notes.append(Note("grab_left_out", finding.at, {"event": event, "why": why}))
+            return
         if self._held:
             said.notes.append(Note("grab_left_out", finding.at, {"event": event, "why": _HELD}))
             return
-        if not self._take(finding.at, event, "the event itself", said):
+        key = self._take(finding.at, event, "the event itself", said)
+        if key is None:
             return
+        self._locked_by = (finding.rule, finding.channel, key)
         self._lock_us = now_us + self.plan.lockout_us
         self._follow = [{"due_us": now_us + after_us, "event": event} for after_us in sorted(self.plan.follow_ups_us)]
         self._changed(said)
@@ -80,7 +86,8 @@ class GrabWatch(Watch):
         if reading.channel == self.plan.flow:
             self._at_work = reading.mode is not Mode.RUN
             if weight == Evidence.VALID and reading.value is not None:
-                self._idle = reading.value < self.plan.idle_below
+                idle = reading.value < self.plan.idle_below
+                self._idle_until_us = reading.at.mono_us + (self.plan.hold_us if idle else 0)
 
     def tick(self, now: Instant, said: Said) -> None:
         """The follow-ups that are due."""
@@ -91,7 +98,7 @@ class GrabWatch(Watch):
         for one in due:
             at = _moment(now, one["due_us"])
             late = now.mono_us - one["due_us"] > self.output.expires_us
-            if late or self._held or self._idle:
+            if late or self._held or at.mono_us < self._idle_until_us:
                 why = "too late" if late else _HELD if self._held else "no discharge"
                 said.notes.append(Note("grab_left_out", now, {"event": one["event"], "why": why}))
             else:
@@ -109,6 +116,8 @@ class GrabWatch(Watch):
         if carried.result in (Result.EXPIRED, Result.REFUSED):  # never sent: the sampler has not moved on
             if bottle == self._used:
                 self._used -= 1
+            if carried.order.key == self._locked_by[2]:  # an event without a bottle locks nobody out
+                self._lock_us = None
             self._changed(said)
             return
         doubt = "" if carried.result is Result.DONE else f" ({carried.result}: look whether it was taken)"
@@ -150,6 +159,8 @@ class GrabWatch(Watch):
         self._open = dict(stored["open"])
         lock_us = stored["lock_us"]
         self._lock_us = None if lock_us is None else resume.mono(lock_us)
+        rule, channel, key = stored.get("locked_by", self._locked_by)
+        self._locked_by = (rule, channel, key)
         for one in stored["follow"]:
             due_us = resume.mono(one["due_us"])
             if due_us is None:
@@ -159,12 +170,12 @@ class GrabWatch(Watch):
                 self._follow.append({**one, "due_us": due_us})
         self._changed(said)
 
-    def _take(self, at: Instant, event: Mapping[str, Any], what: str, said: Said) -> bool:
-        """Order one bottle; False when there is none left."""
+    def _take(self, at: Instant, event: Mapping[str, Any], what: str, said: Said) -> str | None:
+        """Order one bottle: the order's key; None when there is none left."""
         if self._used >= self.plan.bottles:
             said.notes.append(Note("grab_left_out", at, {"event": dict(event), "why": "no bottle is left"}))
             self._exhausted(said)
-            return False
+            return None
         self._used += 1
         why = f"bottle {self._used} for {event['rule']}: {what}"
         key = f"grab-{at.utc_us}:{self._used}"
@@ -174,7 +185,7 @@ class GrabWatch(Watch):
         }
         self._open[key] = {"bottle": self._used, "event": dict(event), "what": what, "values": values}
         said.orders.append(order_for(self.output, "pulse", at, why, key))
-        return True
+        return key
 
     def _exhausted(self, said: Said) -> None:
         text = f"all {self.plan.bottles} bottles of the sampler are used: the next event gets none"
@@ -185,6 +196,7 @@ class GrabWatch(Watch):
         said.state[_KEY] = {
             "used": self._used, "lock_us": self._lock_us, "follow": [dict(one) for one in self._follow],
             "open": dict(self._open), "standing": list(self._standing),
+            "locked_by": list(self._locked_by),
         }  # fmt: skip
 
 

@@ -132,6 +132,13 @@ class TimePace:
             self.idle += 1
         return not idle
 
+    def miss_until(self, end_us: int) -> None:
+        """Every slot before this moment that nobody came to is missed: for the end."""
+        if self._next_us < end_us:
+            slots = -(-(end_us - self._next_us) // self._every_us)
+            self.missed += slots
+            self._next_us += slots * self._every_us
+
     @property
     def deadline_us(self) -> int:
         """The next slot."""

@@ -17,6 +17,7 @@ from gateway.model import (
 )
 from gateway.outputs.wired import Carried, Output, OutputRole, Result
 from gateway.signals.watch import FAR_US, Said, Watch
+from gateway.site import Rule
 
 __all__ = ["Annunciator", "Switched", "Valve", "order_for"]
 
@@ -111,6 +112,12 @@ class Switched(Watch):
         elif action == "check":  # it forgot what it was told: it is told again now
             self._ordered = None
             self.deadline_us = carried.at.mono_us
+
+    def pulse_was_cut(self, now: Instant, said: Said) -> None:
+        """The gateway ended in mid-pulse: what holds its state at the start would be left on for good."""
+        if self.output.safe == "hold" and not self.latched and self.manual is not True:
+            key = f"{self.output.name}:{now.utc_us}:end"
+            said.orders.append(order_for(self.output, "off", now, "ends a pulse that the last run began", key))
 
     def state(self) -> dict[str, Any]:
         """What a restart has to bring back."""
@@ -213,6 +220,17 @@ class Valve(Switched):
         self.settle(now, said)
         if not self.wanted:
             self.wanted = None
+
+    def forget_gone(self, rules: Iterable[Rule]) -> None:
+        """After `restore`: an exceedance of a rule that is gone, or shuts it no more, keeps no valve shut for good.
+
+        Nobody would ever say that it is over. The valve itself stays shut until a person opens it.
+        """
+        known = {rule.id if rule.laboratory else f"{rule.id}/{rule.channel}" for rule in rules}
+        for run in list(self._standing):
+            rule = run.partition("/")[0]
+            if rule not in self.output.shuts_on or known.isdisjoint((run, rule)):
+                self._standing.discard(run)
 
     def state(self) -> dict[str, Any]:
         """What a restart has to bring back."""

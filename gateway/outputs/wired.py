@@ -152,6 +152,7 @@ class GrabPlan:
     hold_times_us: Mapping[str, int] = field(default_factory=dict)
     flow: str | None = None
     idle_below: float = 0.0
+    hold_us: int = 37_500_000  # how long the flow's word holds
 
 
 @dataclass(frozen=True, slots=True)

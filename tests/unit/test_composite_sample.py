@@ -5,12 +5,13 @@ from itertools import pairwise
 
 import pytest
 
-from gateway.model import Mode, Note, Order, Resume
+from gateway.model import Mode, Note, Order, Resume, Sample
 from gateway.outputs.composite import CompositeWatch
 from gateway.outputs.wired import CompositePlan, ContactRole, OutputRole, Result
+from gateway.pipeline import Pipeline
 from gateway.signals.qc import Evidence
 from gateway.step import Step
-from tests.support.wired_site import MIN, S, at, done, output, reading, undone
+from tests.support.wired_site import MIN, S, at, done, output, reading, undone, wired_site
 
 PACE = output("pace", OutputRole.SAMPLER_PACE)
 # 10 gal a pulse: at 20 gpm one every 30 s.
@@ -302,3 +303,65 @@ def test_a_sampler_in_fault_makes_it_doubtful() -> None:
     bench.watch.contact(ContactRole.SAMPLER_FAULT, at(5), True, Step())
     bench.flow(15, 3600, 1.0)
     assert bench.ended()["incomplete"] == ["the sampler said that it was in fault"]
+
+
+def test_a_fault_from_before_the_start_is_on_the_composites_record() -> None:
+    """A sampler that was in fault when the composite began makes it doubtful like one that fails under way."""
+    bench = Bench()
+    bench.watch.contact(ContactRole.SAMPLER_FAULT, at(0), True, Step())
+    bench.start(5)
+    bench.flow(15, 3615, 1.0)
+    assert bench.ended()["incomplete"] == ["the sampler said that it was in fault"]
+
+
+def test_a_full_bottle_outlives_a_restart() -> None:
+    """The contact that finds the bottle as full as before the restart keeps the next composite out of it."""
+    site = wired_site({"full": ContactRole.BOTTLE_FULL}, (PACE,), PLAN)
+    before = Pipeline(site, at(0))
+    before.process([Sample("full", at(1), (0,), 0.0)], at(1))
+    state = before.process([Sample("full", at(2), (1,), 1.0)], at(2)).state
+    after = Pipeline(site, at(100))
+    after.restore(dict(state), Resume(at(100), 0))
+    after.process([Sample("full", at(101), (1,), 1.0)], at(101))
+    assert after.watches.composite is not None
+    with pytest.raises(ValueError, match="fresh one"):
+        after.watches.composite.start("Ann", "", "", at(102), Step())
+
+
+def test_time_paced_samples_when_nobody_knows_the_flow() -> None:
+    """A meter that dies while nothing is discharged vouches for its hold only: after that every slot is sampled."""
+    bench = Bench(replace(PLAN, volume_gal=None, every_us=10 * MIN, bottle_ml=10_000.0))
+    bench.start()
+    bench.flow(0, 590, 1.0)
+    bench.flow(600, 3600, None)
+    assert [order.at.mono_us // MIN for order in bench.orders] == [20, 30, 40, 50]
+
+
+def test_time_paced_and_away_until_after_the_end() -> None:
+    """Three slots of six passed while the gateway was away: they are lost, and the composite is not complete."""
+    plan = replace(PLAN, volume_gal=None, flow=None, every_us=10 * MIN, bottle_ml=10_000.0)
+    before = Bench(plan)
+    before.start()
+    for second in range(0, 1201, 15):
+        said = Step()
+        before.watch.tick(at(second), said)
+        before.take(said, second)
+    assert len(before.orders) == 3
+    after = Bench(plan)
+    after.watch.restore(before.state, Resume(at(7200), 0), Step())
+    said = Step()
+    after.watch.tick(at(7200), said)
+    after.take(said, 7200)
+    assert (after.ended()["pulses_lost"], after.ended()["complete"]) == (3, False)
+
+
+def test_time_paced_with_a_meter_that_is_worked_on_and_silent() -> None:
+    """Slots that fall into maintenance make it incomplete although no reading says how long it took."""
+    held = True
+    bench = Bench(replace(PLAN, volume_gal=None, every_us=10 * MIN, bottle_ml=10_000.0))
+    bench.watch = CompositeWatch(bench.watch.plan, PACE, at(0), lambda _: held)
+    bench.start()
+    bench.flow(0, 600, None)
+    held = False
+    bench.flow(615, 3600, 20.0)
+    assert bench.ended()["incomplete"] == ["20.0 min held for maintenance"]

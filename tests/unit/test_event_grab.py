@@ -179,3 +179,29 @@ def test_nobody_changes_bottles_namelessly() -> None:
     """Whoever collects is part of the custody."""
     with pytest.raises(ValueError, match="who you are"):
         Bench().watch.fresh_bottles(" ", at(1), Step())
+
+
+@pytest.mark.parametrize("result", [Result.EXPIRED, Result.REFUSED])
+def test_an_event_without_its_bottle_locks_nobody_out(result: Result) -> None:
+    """A bottle that was certainly not taken (the line was down) leaves the next event its own, after a restart too."""
+    bench = Bench(replace(PLAN, follow_ups_us=()))
+    bench.result = result
+    bench.find(0)
+    again = Bench(replace(PLAN, follow_ups_us=()), state=bench.state, now=at(60))
+    again.find(60)
+    assert [n.body["bottle"] for n in again.grabs()] == [1]
+
+
+def test_an_event_that_is_locked_out_is_on_record() -> None:
+    """Another rule's event within the hour gets no bottle, which is written down; the proof of the same is no news."""
+    bench = Bench(replace(PLAN, follow_ups_us=()))
+    bench.find(0, FindingEvent.PREALARM).find(300).find(600, rule="lv-slug-flow")
+    assert bench.minutes() == [0]
+    left = [(n.body["event"]["rule"], n.body["why"]) for n in bench.notes if n.kind == "grab_left_out"]
+    assert left == [("lv-slug-flow", "another event took a bottle just now")]
+
+
+def test_a_follow_up_when_nobody_knows_the_flow() -> None:
+    """A meter whose last word was no discharge, and that is silent since, keeps no bottle from its follow-up."""
+    bench = Bench().find(0).hear(10, "flow", 0.5).tick(301)
+    assert bench.minutes() == [0, 5]

@@ -138,11 +138,23 @@ def test_a_wired_site(tmp_path: Path) -> None:
     assert site.devices["relays"].watchdog_us == 10_000_000
 
 
+TWIN = """[devices.twin]
+bus = "tcp"
+unit = 1
+profile = "./relays.toml"
+[outputs.beacon]
+device = "twin"
+role = "beacon"
+coil = 0
+[devices.relays]"""
+
 # What is changed, where the mistake is, and what is said of it.
 MISTAKES = [
     (("coil = 0", "coil = 5"), "outputs.horn.coil", "not among the addresses", "an address nobody vouches for"),
     (("coil = 0", "register = 5"), "outputs.horn.register", "not among the addresses", "a register likewise"),
     (("coil = 0", "coil = 1"), "outputs.valve", "writes what output 'horn' writes", "two outputs on one coil"),
+    (("[devices.relays]", TWIN),
+     "outputs.horn", "writes what output 'beacon' writes", "the same coil as another device of the file"),
     (("coil = 0", "coil = 0\nregister = 32"), "outputs.horn.coil", "not both", "a coil and a register"),
     (("coil = 0", "coil = 0\non = 0\noff = 0"), "outputs.horn.on", "must differ", "on that is off"),
     (('pulse = "500 ms"', 'pulse = "2 min"'), "outputs.pace.pulse", "at most a minute", "a pulse that is none"),

@@ -2,7 +2,9 @@
 
 import pytest
 
+from gateway.baseline_command import Signed
 from gateway.model import FindingEvent, Instant, Outcome, Resume, Sample, Severity, Verdict
+from gateway.output_command import carry_out
 from gateway.outputs.switched import Valve
 from gateway.outputs.wired import Output, OutputRole, Result
 from gateway.pipeline import Pipeline
@@ -193,3 +195,39 @@ def test_relay_only_by_people() -> None:
     relay: Output = output("relay1", OutputRole.RELAY)
     pipeline = Pipeline(wired_site(outputs=(relay,)), at(0))
     assert orders(low_ph(pipeline, 15)) == []
+
+
+def test_a_rule_that_shuts_it_no_more_keeps_no_valve_shut_for_good() -> None:
+    """Shut by a rule that the site file then takes from `shuts_on`: it stays shut, and a person may open it."""
+    before = Pipeline(wired_site(outputs=(VALVE,)), at(0))
+    state = dict(low_ph(before, 15).state)
+    assert before.watches.latched == {"valve"}
+    changed = output("valve", OutputRole.VALVE, safe="hold", shuts_on=("lv-slug-flow",), approved_by="Super")
+    after = Pipeline(wired_site(outputs=(changed,)), at(60))
+    assert orders(after.restore(state, Resume(at(60), 0))) == []
+    assert after.watches.latched == {"valve"}
+    said = Step()
+    after.watches.switched["valve"].set_manual(None, "Super", "rule withdrawn", at(70), said)
+    assert [o.action for o in said.orders] == ["off"]
+
+
+def test_a_valve_whose_rule_still_stands_after_a_restart_is_not_released() -> None:
+    """A restart that finds the exceedance where it was opens no way around it."""
+    before = Pipeline(wired_site(outputs=(VALVE,)), at(0))
+    state = dict(low_ph(before, 15).state)
+    after = Pipeline(before.site, at(60))
+    after.restore(state, Resume(at(60), 0))
+    with pytest.raises(ValueError, match="still exceeded"):
+        after.watches.switched["valve"].set_manual(None, "Super", "no", at(61), Step())
+
+
+@pytest.mark.parametrize(("safe", "ended"), [("hold", [("relay1", "off")]), ("off", [])])
+def test_a_pulse_that_the_end_of_the_gateway_cut(safe: str, ended: list[tuple[str, str]]) -> None:
+    """Killed in mid-pulse, an output that holds its state at the start is told to be off; others rest at off anyway."""
+    pipeline = Pipeline(wired_site(outputs=(output("relay1", OutputRole.RELAY, safe=safe),)), at(0))
+    signed = Signed("Ann", "bench", "1", at(5))
+    _, step = carry_out(pipeline.watches, "outputs", {"action": "test", "output": "relay1", "reason": "t"}, signed)
+    told = pipeline.said(step, at(5))
+    assert orders(told) == [("relay1", "pulse")]
+    after = Pipeline(pipeline.site, at(60))
+    assert orders(after.restore(dict(told.state), Resume(at(60), 0))) == ended
