@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from gateway.drivers.health import DeviceHealth, Latencies
 from gateway.drivers.line_counts import UnitCounts
 from gateway.drivers.modbus import BadCheckSum
+from gateway.drivers.profile import Register
 from gateway.errors import BadReply, DeviceFault, DeviceSilent, DriverError, NoSuchRegister
 from gateway.site import Device
 
@@ -32,6 +33,7 @@ class DeviceState:
     not_before_us: int = 0  # left alone until then
     asked_us: int = 0  # the last poll that was begun
     latencies: Latencies = field(default_factory=Latencies)
+    codes: dict[Register, float] = field(default_factory=dict)  # of registers that must not change
     started_us: int | None = None  # its start command, if it has answered ever since
     heard_us: int | None = None  # the last poll it answered
     warm_at_us: int | None = None  # from then on its answers count

@@ -12,7 +12,7 @@ from gateway.model import Fault, Quality
 from gateway.site import Conversion
 from gateway.units import conversion
 
-__all__ = ["Decoded", "Words", "read_fact", "read_point", "worse"]
+__all__ = ["Decoded", "Words", "read_fact", "read_point", "still_the_same", "worse"]
 
 Words = Mapping[tuple[int, int], int]  # (function, wire address) -> register
 
@@ -50,6 +50,23 @@ def read_point(point: Point, words: Words, expected_unit: str = "") -> Decoded:
     if point.listing is not None:
         return _read_listed(point, words, expected_unit)
     return _read(point, words, expected_unit, "")
+
+
+def still_the_same(point: Point, words: Words, decoded: Decoded, codes: dict[Register, float]) -> Decoded:
+    """The same reading, unless a code that must not change is another than in `codes`, which learns from sound ones.
+
+    Who changes what an instrument measures, or its unit, does so at the instrument: its number is then another thing.
+    """
+    if decoded.fault is not None:
+        return decoded
+    for rule in (point.slot(words) or point).status:
+        if rule.kind == "unchanged":
+            code = rule.register.number(_raw(rule.register, words))
+            was = codes.setdefault(rule.register, code)
+            if code != was:
+                note = f"{rule.name} was {was:g} and is {code:g}: somebody changed the instrument"
+                return Decoded(decoded.raw, None, Fault.WRONG_UNIT, Quality.FAIL, note)
+    return decoded
 
 
 def read_fact(fact: Fact, words: Words) -> str:
@@ -171,6 +188,8 @@ def _status(rule: StatusRule, words: Words) -> tuple[Quality, str]:
     """The worst that the status register says, with its meaning."""
     register = rule.register
     number = register.number(_raw(register, words))
+    if rule.kind == "unchanged":
+        return Quality.GOOD, ""  # what it was before is the poll's to know
     if rule.kind == "band":
         quality = rule.band.judge(number)
         return quality, "" if quality is Quality.GOOD else f"{rule.name} is {number}"

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from gateway.drivers.device_state import DeviceState
 from gateway.drivers.modbus import BadCheckSum, ModbusLine
 from gateway.drivers.plan import Read, ReadPlan, spans_of
-from gateway.drivers.points import read_point
+from gateway.drivers.points import read_point, still_the_same
 from gateway.drivers.profile import Point, Profile, Register, Span
 from gateway.errors import BadReply, DeviceFault, DeviceSilent, DriverError, NoSuchRegister
 from gateway.model import Fault, Instant, Quality, Sample
@@ -98,7 +98,7 @@ class DevicePoll:
             state.heard(at.mono_us)
         else:
             state.failed(at.mono_us, str(self.silence))
-        readings = (self._reading(channel, at, words, errors) for channel in channels)
+        readings = (self._reading(channel, at, state, words, errors) for channel in channels)
         return tuple(_marked(reading, warms_up=warms_up, between=only is not None) for reading in readings)
 
     async def _prepare(self, at: Instant, state: DeviceState) -> None:
@@ -187,7 +187,12 @@ class DevicePoll:
                 raise
 
     def _reading(
-        self, channel: Channel, at: Instant, words: dict[tuple[int, int], int], errors: dict[Span, DriverError]
+        self,
+        channel: Channel,
+        at: Instant,
+        state: DeviceState,
+        words: dict[tuple[int, int], int],
+        errors: dict[Span, DriverError],
     ) -> PointReading:
         point = self._points[channel.name]
         for register in point.needed(words):
@@ -197,7 +202,7 @@ class DevicePoll:
                 fault = _fault_of(error)
                 return self._without_number(channel, at, fault, str(error or ""), _words_of(point.register, words))
         expected = channel.source_unit or point.unit or channel.unit
-        decoded = read_point(point, words, expected)
+        decoded = still_the_same(point, words, read_point(point, words, expected), state.codes)
         sample = Sample(channel.name, at, decoded.raw, decoded.value, decoded.fault, decoded.quality)
         return self._placed(sample, point, expected, decoded.note)
 

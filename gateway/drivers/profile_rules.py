@@ -107,8 +107,11 @@ class RuleReader:
         return None if register is None else UnitRule(register, table.coded(codes, str), refined)
 
     def status_rule(self, table: Table) -> StatusRule | None:
-        """The register that judges the value, by a named rule or by the one number it must hold (`equals`)."""
+        """The register that judges the value: by a named rule, by the one number it must hold (`equals`), or by going
+        on holding what it held (`unchanged`)."""
         register = self.register(table, function=3)
+        if "unchanged" in table.left:
+            return self._unchanged(table, register)
         if "equals" in table.left:
             return self._equals(table, register)
         rule_name = table.left.get("rule", "status")
@@ -143,6 +146,13 @@ class RuleReader:
             table.problem((*table.path, "equals"), f"must be a whole number, not {said!r}")
             return None
         return None if register is None else StatusRule(register, "codes", {wanted: (Quality.GOOD, "")}, name=name)
+
+    def _unchanged(self, table: Table, register: Register | None) -> StatusRule | None:
+        if table.take("unchanged", bool) is not True:
+            table.problem((*table.path, "unchanged"), "must be true, or be left out")
+        name = table.take("name", str, "status")
+        table.done()
+        return None if register is None else StatusRule(register, "unchanged", name=name)
 
     def _reference(self, table: Table, key: str, tables: Mapping[str, Any]) -> dict[str, Any]:
         name = table.take(key, str)

@@ -79,7 +79,10 @@ UNITS = {
     ("aqualabo-ponsel-digisens", "salinity"): "parts per thousand, counted as g/L",
 }
 # Unit registers that the list names only in the unit of the value.
-TOLD_WITH_THE_UNIT = {("yokogawa-flxa402", "", 12), ("hach-sc-sensors", "SS7", 15), ("hach-sc-sensors", "UVAS", 2)}
+TOLD_WITH_THE_UNIT = {
+    ("yokogawa-flxa402", "", 12), ("hach-sc-sensors", "SS7", 15), ("hach-sc-sensors", "UVAS", 2),
+    ("hach-sc-sensors", "3400", 12), ("hach-sc-sensors", "3400", 16),
+}  # fmt: skip
 SCALES = {("krohne-ifc300", "conductivity"): 10.0, ("ads-triton-plus", "FLOW_TOTAL"): 1000.0}
 
 

@@ -294,6 +294,17 @@ def test_the_sensor_that_answered_must_be_the_one_asked_for(head: int, state: in
     assert (found.value, found.quality) == (79.0, quality), why
 
 
+@pytest.mark.parametrize(("word", "quality"), [(0, G), (0x0010, F), (0x0100, F), (0x0800, F), (0x0001, G)])
+def test_a_converter_that_holds_its_value_is_no_reading(word: int, quality: Quality) -> None:
+    """HOLD and WASH of the four-wire converter, once the site has said where its global block is."""
+    site = {"confirmed": True, "address_offset": 100, "points": {"pH": {"status": [
+        {"function": 4, "address": -93, "type": "bits", "rule": "hold"},
+    ]}}}  # fmt: skip
+    converter = load("yokogawa-flxa402", site).points["pH"]
+    found = read_point(converter, registers({7: [word], 106: f32(7.0)}, function=4), "pH")
+    assert (found.value, found.quality) == (7.0, quality)
+
+
 def test_an_absent_probe_of_the_sonde_is_no_value() -> None:
     """Exactly 0.0 is the sonde's word for a probe that is not there; a small number is a number."""
     sonde = load("yosemitech-y4000").points

@@ -126,6 +126,11 @@ def test_a_mistake_is_named_with_line_and_key(old: str, new: str, line: int, pat
         ('[facts.serial]\naddress = 1\ntype = "x"', "facts.serial.type", "unknown type 'x'"),
         ("[points.x]\nlist = 'a'\nunit = 'm'\ncodes = { 1 = 'm' }", "points.x.list", "there is no list 'a'"),
         ("[points.x]\nlist = 'a'\nunit = 'm'", "points.x.codes", "must say which codes are this value"),
+        (
+            "[points.x]\nfunction = 3\naddress = 1\ntype = 'u16'\nunit = 'm'\nstatus = [{ address = 2, type = 'u16', unchanged = 1 }]",  # noqa: E501 - one line of TOML after another
+            "points.x.status[0].unchanged",
+            "must be",
+        ),
         ("[points]\nx = 3", "points.x", "must be a table"),
     ],
 )
