@@ -12,14 +12,20 @@ from enum import StrEnum
 from typing import Any
 
 from gateway.ph_electrode import BUFFERS_FROM, SlopeBand, buffer_ph, shown_mv, slope_and_offset, slope_band
+from gateway.units import conversion
 
-__all__ = ["PROCESS", "Calibration", "Found", "Phase", "Reason", "Standard", "Taken", "evaluate"]
+__all__ = ["PROCESS", "Calibration", "Found", "Phase", "Reason", "Standard", "Taken", "evaluate", "slow_after_s"]
 
 PROCESS = "process"
 """Where a reading was taken when not in a standard: the discharge itself."""
 
 _APART_PH = 2.0
-_OFFSET_MV = 30.0
+_OFFSET_MV, _REPLACE_MV, _MOST_MV = 30.0, 60.0, 120.0  # makers: good within, replace beyond, never beyond
+_SLOW_S, _SLOW_ALKALINE_S = 20.0, 30.0  # from pH 7 into 4, and into 10 (Corning 440 manual)
+_COATED_PH = 0.3  # trade practice: a step of so much by cleaning is a coat
+_IN_THE_WATER_PH = 0.3  # trade practice: off by so much in the discharge and not in buffers is a ground loop
+_ZERO_MM = 3.0  # trade practice, of a level beside the tape
+_FOULED = 0.15  # trade practice, of what a clean optical sensor shows
 _LEFT_PH = 0.2  # beyond it a record of pH is corrected (Wagner and others 2006): a probe is not left so
 _SLOPES_APART = 5.0  # percent, ours: more between what the instrument shows and what its mV come to is a slip
 _ROUNDING = 1e-9  # of floats: 4.2 in 4.0 is 0.2 off, and no more
@@ -139,9 +145,15 @@ class Found:
 
 
 def evaluate(
-    one: Calibration, quantity: str, last: tuple[Calibration, Found] | None = None, zone: tzinfo = UTC
+    one: Calibration,
+    quantity: str,
+    last: tuple[Calibration, Found] | None = None,
+    zone: tzinfo = UTC,
+    unit: str = "",
 ) -> Found:
-    """What a calibration of a channel of that quantity comes to, beside the last accepted one; `zone` is the site's.
+    """What a calibration of a channel of that quantity comes to, beside the last accepted one.
+
+    `zone` is the site's, `unit` the channel's.
 
     ValueError or LookupError, in words, for readings that cannot be made sense of.
     """
@@ -151,11 +163,11 @@ def evaluate(
             raise LookupError(f"a reading was taken in {taken.place!r}, which is no standard of this record")
     found, left = _errors(one, Phase.CHECK, standards), _errors(one, Phase.FINAL, standards)
     slope, offset, said = _slope(one, standards) if quantity == "pH" else (None, None, "")
-    warnings = _warnings(one, slope, offset)
+    warnings = _warnings(one, slope, offset) + _signs(one, quantity, unit, found, left)
     refused = _expired(one, zone)
     if quantity == "pH":
         warnings += _doubts(one, standards, left)
-        refused += _unfit(one, standards, left, slope)
+        refused += _unfit(one, standards, left, slope, offset)
     if not any(t.place != PROCESS or t.reference is not None for t in one.of(Phase.FINAL)):
         refused += ("no final reading in a standard, or beside the reference instrument: nobody saw how it was left",)
     drift = slope_moved = None
@@ -219,7 +231,9 @@ def _slope(one: Calibration, standards: Mapping[str, tuple[float, str]]) -> tupl
 
 def _warnings(one: Calibration, slope: float | None, offset: float | None) -> tuple[str, ...]:
     warnings = []
-    if offset is not None and abs(offset) > _OFFSET_MV:
+    if offset is not None and abs(offset) > _REPLACE_MV:
+        warnings.append(f"offset {offset:.1f} mV is beyond {_REPLACE_MV:g} mV: replace the reference or the electrode")
+    elif offset is not None and abs(offset) > _OFFSET_MV:
         warnings.append(f"offset {offset:.1f} mV is beyond {_OFFSET_MV:g} mV: clean the reference, or replace it soon")
     if slope is not None and slope_band(slope) in (SlopeBand.MAINTAIN, SlopeBand.ACT):
         what = "clean and regenerate the glass" if slope_band(slope) is SlopeBand.MAINTAIN else "order a new electrode"
@@ -252,8 +266,52 @@ def _expired(one: Calibration, zone: tzinfo) -> tuple[str, ...]:
     return tuple(f"standard {s.name} expired on {s.expires}" for s in one.standards if s.expires and s.expires < day)
 
 
+def _signs(
+    one: Calibration, quantity: str, unit: str, found: Mapping[str, float], left: Mapping[str, float]
+) -> tuple[str, ...]:
+    """What the readings show of the sensor and its wiring beside its slope."""
+    signs, fouling = [], _fouling(one)
+    if quantity == "pH":
+        slowest_s = slow_after_s(one)
+        if one.response_s is not None and one.response_s > slowest_s:
+            signs.append(
+                f"took {one.response_s:g} s, more than {slowest_s:g}: clean the glass, or replace the electrode"
+            )
+        if fouling is not None and abs(fouling) > _COATED_PH:
+            signs.append(f"cleaning changed it by {fouling:.2f} pH: it was coated; clean it more often")
+        for errors in (left, found):
+            buffers = [abs(error) for place, error in errors.items() if place != PROCESS]
+            if buffers and max(buffers) <= _IN_THE_WATER_PH < abs(errors.get(PROCESS, 0.0)):
+                signs.append(
+                    f"{errors[PROCESS]:+.2f} pH off in the discharge and right in buffer: look for a ground loop, "
+                    "a pump that runs, or a reference that is wrong"
+                )
+                break
+    elif quantity == "level" and PROCESS in found:
+        off_mm = conversion(unit, "mm")(found[PROCESS]) if unit else 0.0
+        if abs(off_mm) > _ZERO_MM:
+            signs.append(f"found {off_mm:+.0f} mm off the reference: its zero has drifted, or was never right")
+    elif quantity in {"turbidity", "tss"} and fouling is not None:
+        clean = next(t.value for t in one.of(Phase.AFTER) if t.place == PROCESS)
+        if abs(fouling) > _FOULED * abs(clean):
+            signs.append(
+                f"cleaning changed it by {fouling:.3g} of {clean:.3g}: clean it more often, or see to its wiper"
+            )
+    return tuple(signs)
+
+
+def slow_after_s(one: Calibration) -> float:
+    """From which response time on an electrode is slow: it was put from pH 7 into the other buffer of the record."""
+    values = [standard.value("pH")[0] for standard in one.standards]
+    return _SLOW_ALKALINE_S if values and min(values) > 5 and max(values) > 9 else _SLOW_S
+
+
 def _unfit(
-    one: Calibration, standards: Mapping[str, tuple[float, str]], left: Mapping[str, float], slope: float | None
+    one: Calibration,
+    standards: Mapping[str, tuple[float, str]],
+    left: Mapping[str, float],
+    slope: float | None,
+    offset: float | None,
 ) -> tuple[str, ...]:
     """Why a calibration of pH cannot be accepted."""
     why = []
@@ -267,6 +325,8 @@ def _unfit(
         why.append("no slope: two buffers with their temperature, as found or in mV, or what the instrument shows")
     elif slope_band(slope) is SlopeBand.REJECT:
         why.append(f"slope {slope:.1f} % is outside 85 to 105 %: the electrode is not fit")
+    if offset is not None and abs(offset) > _MOST_MV:
+        why.append(f"offset {offset:.1f} mV is beyond {_MOST_MV:g} mV: the electrode is not fit")
     why += [
         f"left {error:+.2f} pH off in standard {name}: more than {_LEFT_PH:g}"
         for name, error in left.items()

@@ -6,10 +6,11 @@ from datetime import UTC, date, datetime, timedelta
 from typing import Any
 from zoneinfo import ZoneInfo
 
-from gateway.calibration import Calibration, Found, evaluate
+from gateway.calibration import Calibration, Found, evaluate, slow_after_s
 from gateway.calibration_form import calibration_body, calibration_from
 from gateway.model import Condition, Instant, Mode, Note, Quality, Reading, Resume
-from gateway.signals.qc import CALIBRATION_OVERDUE
+from gateway.ph_electrode import SlopeBand
+from gateway.signals.qc import CALIBRATION_OVERDUE, ELECTRODE_WORN
 from gateway.signals.steady import Steady
 from gateway.signals.watch import FAR_US, Said, Watch
 from gateway.site import Site
@@ -56,15 +57,18 @@ class CalibrationBook(Watch):
         self.deadline_us = FAR_US
         self._kept: dict[str, list[Kept]] = {}
         self._overdue: set[str] = set()
+        self._marks: dict[str, tuple[str, ...]] = {}
         self._latest: dict[str, Reading] = {}
         self._steady: dict[str, Steady] = {}
 
     def mark(self, reading: Reading) -> Reading:
-        """The reading with a word of its own while the channel's calibration is overdue; that changes no quality."""
-        if reading.channel not in self._overdue or reading.mode is not Mode.RUN:
+        """The reading with a word of its own while the channel's calibration is overdue, or its last one found the
+        electrode worn; that changes no quality."""
+        marks = self._marks.get(reading.channel)
+        if marks is None or reading.mode is not Mode.RUN:
             return reading
         if reading.quality in (Quality.GOOD, Quality.SUSPECT):
-            return replace(reading, tests=(*reading.tests, CALIBRATION_OVERDUE))
+            return replace(reading, tests=(*reading.tests, *marks))
         return reading
 
     def hear(self, reading: Reading, weight: int, said: Said) -> None:
@@ -108,8 +112,9 @@ class CalibrationBook(Watch):
             if kept.record.stopped_utc_us <= record.started_utc_us
         ]  # fmt: skip
         last = max(before, key=lambda kept: kept.record.stopped_utc_us, default=None)
-        quantity = self._site.channels[record.channel].quantity
-        return evaluate(record, quantity, None if last is None else (last.record, last.found), self._zone)
+        channel = self._site.channels[record.channel]
+        before_it = None if last is None else (last.record, last.found)
+        return evaluate(record, channel.quantity, before_it, self._zone, channel.unit)
 
     def add(self, record: Calibration, found: Found, command: str, now: Instant, said: Said) -> Kept:
         """Keep a record. LookupError when it corrects one that is not there."""
@@ -198,8 +203,20 @@ class CalibrationBook(Watch):
                 next_us = min(next_us, now.mono_us + max(1, over_us - now.utc_us))
             if overdue is not (name in self._overdue) or name == tell or everything:
                 self._overdue = self._overdue | {name} if overdue else self._overdue - {name}
+                self._mark_as(name)
                 self._say(name, due, said)
         self.deadline_us = next_us if dated else FAR_US
+
+    def _mark_as(self, channel: str) -> None:
+        """What stands beside every reading of a channel from now on."""
+        last = max(self._standing(channel), key=lambda kept: kept.record.stopped_utc_us, default=None)
+        marks = (CALIBRATION_OVERDUE,) if channel in self._overdue else ()
+        if last is not None and _worn(last):
+            marks = (*marks, ELECTRODE_WORN)
+        if marks:
+            self._marks[channel] = marks
+        else:
+            self._marks.pop(channel, None)
 
     def _over_utc_us(self, due: date) -> int:
         """The end of the local day on which it is due."""
@@ -216,6 +233,12 @@ class CalibrationBook(Watch):
 
     def _key(self, kept: Kept) -> str:
         return f"{self.key}{kept.id}"
+
+
+def _worn(kept: Kept) -> bool:
+    """Whether it left an electrode in use that is on its way out: a low slope, or a slow answer."""
+    slow = kept.record.response_s is not None and kept.record.response_s > slow_after_s(kept.record)
+    return kept.found.band != "" and (slow or kept.found.band != SlopeBand.GOOD.value)
 
 
 def _number(record_id: str) -> int:

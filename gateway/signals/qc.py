@@ -13,8 +13,8 @@ from gateway.signals.diagnosis.current import LoopCurrent
 from gateway.site import Channel, Span
 
 __all__ = [
-    "AFTER_MAINTENANCE", "BETWEEN", "CALIBRATION_OVERDUE", "COUNTING_TESTS", "DISAGREE", "Evidence", "QualityControl",
-    "evidence", "evidence_beyond",
+    "AFTER_MAINTENANCE", "BETWEEN", "CALIBRATION_OVERDUE", "COUNTING_TESTS", "DISAGREE", "ELECTRODE_WORN", "Evidence",
+    "QualityControl", "evidence", "evidence_beyond",
 ]  # fmt: skip
 
 BETWEEN = "between"
@@ -28,6 +28,9 @@ _COUNT_BEYOND = COUNTING | DAMPING
 
 CALIBRATION_OVERDUE = "calibration_overdue"
 """Stands beside a reading whose channel should have been calibrated by now, and changes no quality."""
+
+ELECTRODE_WORN = "electrode_worn"
+"""Stands beside a reading whose last calibration left an electrode in use that is on its way out; so it does."""
 
 AFTER_MAINTENANCE = "after_maintenance"
 """The test of a reading taken shortly after the channel was worked on: doubtful, whatever else is said of it."""

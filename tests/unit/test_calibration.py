@@ -123,6 +123,84 @@ def test_what_cannot_be_accepted(sentence: str, changes: dict[str, Any], said: s
     assert said is None or said in "; ".join(refused), sentence
 
 
+IN_USE = [("check", "4", 4.0, {}), ("check", "7", 7.0, {}), ("final", "4", 4.0, {}), ("final", "7", 7.0, {})]
+ALKALINE = {
+    "standards": [{"name": "7", "temperature_c": 25.0}, {"name": "10", "temperature_c": 25.0}],
+    "readings": readings(("check", "7", 7.0, {}), ("check", "10", 10.0, {}), ("final", "10", 10.01, {})),
+}
+
+
+def cleaned(by: float) -> dict[str, Any]:
+    """A visit in which cleaning brought the reading down by so much, nothing else being wrong."""
+    rows = readings(("before cleaning", "process", 7.0 + by, {}), ("after cleaning", "process", 7.0, {}), *IN_USE)
+    return {"readings": rows}
+
+
+def in_the_water(off: float, in_buffer: float = 0.0) -> dict[str, Any]:
+    """A visit that left the sensor off by so much beside the reference, and so much in pH 7."""
+    final = [("final", "4", 4.0, {}), ("final", "7", 7.0 + in_buffer, {})]
+    return {"readings": readings(*IN_USE[:2], *final, ("final", "process", 7.1 + off, {"reference": 7.1}))}
+
+
+@pytest.mark.parametrize(
+    ("sentence", "changes", "said"),
+    [
+        ("20 s from pH 7 into 4 is good", {"response_s": 20.0}, None),
+        ("more is slow", {"response_s": 20.5}, "took 20.5 s, more than 20"),
+        ("30 s from pH 7 into 10 is good", {**ALKALINE, "response_s": 30.0}, None),
+        ("more is slow there too", {**ALKALINE, "response_s": 31.0}, "took 31 s, more than 30"),
+        ("60 mV may be cleaned yet", {"offset_mv": 60.0}, "clean the reference"),
+        ("beyond it the maker says replace", {"offset_mv": -60.5}, "replace the reference"),
+        ("a step of 0.3 by cleaning is usual", cleaned(0.29), None),
+        ("a larger one is a coat", cleaned(-0.35), "it was coated"),
+        ("0.29 off in the discharge is a reference's own error", in_the_water(0.29), None),
+        ("more in the discharge and not in buffer is a current", in_the_water(-0.4), "-0.40 pH off in the discharge"),
+        ("off in both is the sensor", in_the_water(0.4, 0.4), None),
+    ],
+)  # fmt: skip
+def test_what_the_readings_show_of_sensor_and_wiring(sentence: str, changes: dict[str, Any], said: str | None) -> None:
+    """The row's sentence."""
+    told = [
+        word for word in found(**changes).warnings if not word.startswith(("no reading", "fouling is taken", "left "))
+    ]
+    assert bool(told) is (said is not None), (sentence, told)
+    assert said is None or said in told[0], sentence
+
+
+def test_an_offset_that_no_electrode_has() -> None:
+    """120 mV at pH 7 is two pH: the most a maker allows; more cannot be accepted."""
+    assert found(offset_mv=-120.0).refused == ()
+    assert "beyond 120 mV" in found(offset_mv=-120.5).refused[0]
+
+
+@pytest.mark.parametrize(
+    ("quantity", "unit", "rows", "said"),
+    [
+        ("level", "ft", [("check", "process", 1.0098, {"reference": 1.0})], None),  # 2.99 mm
+        ("level", "ft", [("check", "process", 0.99, {"reference": 1.0})], "-3 mm off the reference"),  # 3.05 mm
+        ("level", "mm", [("check", "process", 104.0, {"reference": 100.0})], "+4 mm off the reference"),
+        (
+            "turbidity", "FNU", [("before cleaning", "process", 114.0, {}), ("after cleaning", "process", 100.0, {})],
+            None,
+        ),
+        (
+            "tss", "mg/L", [("before cleaning", "process", 116.0, {}), ("after cleaning", "process", 100.0, {})],
+            "cleaning changed it by 16 of 100",
+        ),
+    ],
+)  # fmt: skip
+def test_a_zero_that_drifted_and_a_window_that_fouled(
+    quantity: str, unit: str, rows: list[tuple[str, str, float, dict[str, float]]], said: str | None
+) -> None:
+    """3 mm beside the tape, whatever the channel's unit, and 15 % of what the clean sensor shows."""
+    record = calibration_from(visit_record(standards=[], response_s=None, readings=readings(*rows)))
+    told = [
+        word for word in evaluate(record, quantity, unit=unit).warnings if "off the" in word or "changed it" in word
+    ]
+    assert bool(told) is (said is not None)
+    assert said is None or said in told[0]
+
+
 def test_another_quantity_needs_no_buffers() -> None:
     """A level beside a tape: one reading with its reference, one afterwards."""
     record = visit_record(

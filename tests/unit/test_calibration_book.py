@@ -135,6 +135,24 @@ class TestTheDate:
         visit.feed(range(start, start + 60, 15), {"ph": 3.1})
         assert ("raised", "exceeded") in visit.findings("lv-ph-low")
 
+    def test_a_worn_electrode_is_said_beside_every_reading_until_the_next_record(self) -> None:
+        """Accepted with 92 %, or with 25 s into pH 4: M, judged as ever, over a restart; a new one ends it."""
+        visit = Visit(SITE)
+        record(visit, 0, slope_percent=92.0)
+        days(visit, 0, 1)
+        assert (latest(visit).quality, latest(visit).tests) == (Quality.GOOD, ("electrode_worn",))
+        assert quality_letter(latest(visit)) == "M"
+        assert evidence(latest(visit)) == Evidence.VALID
+        visit.restart(DAY)
+        days(visit, 1, 2)
+        assert latest(visit).tests == ("electrode_worn",)
+        record(visit, 2 * DAY, reason="replacement", sensor_serial="B1", slope_percent=99.0, offset_mv=1.0)
+        days(visit, 2, 3)
+        assert latest(visit).tests == ()
+        record(visit, 3 * DAY, response_s=25.0)
+        days(visit, 3, 4)
+        assert latest(visit).tests == ("electrode_worn",)
+
     def test_a_rejected_one_moves_no_date(self) -> None:
         """The electrode was not fit: what was due stays due."""
         visit = Visit(SITE)

@@ -49,7 +49,8 @@ def test_what_counts_and_what_does_not() -> None:
     """A doubt that counts is one under which an excess is as real; a fault of the sensor takes it out of judgement."""
     assert {"spike", "rate", "flat_line", "below_range", "level_jump"} <= COUNTING
     assert COUNTING - {"spike", "rate", "flat_line", "below_range", "level_jump"} == {
-        "depth_only", "incomplete", "between", "calibration_overdue",  # these stand beside a value and doubt nothing
+        # these stand beside a value and doubt nothing
+        "depth_only", "incomplete", "between", "calibration_overdue", "electrode_worn",
     }  # fmt: skip
 
 

@@ -52,6 +52,7 @@ CATALOGUE: tuple[Diagnosis, ...] = (
     Diagnosis("incomplete", "", "", counts=True),
     Diagnosis("between", "", "", counts=True),
     Diagnosis("calibration_overdue", "M", "calibrate it, and enter the record", counts=True),
+    Diagnosis("electrode_worn", "M", "regenerate the electrode, or have a new one ready", counts=True),
     Diagnosis("after_maintenance", "S", "nothing: it settles after the visit"),
     Diagnosis("double_valued", "S", "nothing, while the pipe is nearly full: two depths carry the same flow"),
     Diagnosis("level_only", "S", "look for a blockage downstream: the pipe is full"),
