@@ -8,7 +8,11 @@ that the provider could call, so replies and fates are asked for.
 import asyncio
 import email.utils
 import json
-from collections.abc import Mapping
+import math
+import socket
+import threading
+from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -16,7 +20,9 @@ from typing import Any
 import urllib3
 
 from gateway.alarms.notifier import Fate, Inbound, Notifier, PathHealth, Receipt
+from gateway.alarms.outer_deadline import OuterDeadline
 from gateway.alarms.path_options import HttpSmsOptions
+from gateway.alarms.provider_words import plain, reference, tidy
 from gateway.clock import Clock
 from gateway.errors import DeliveryError, InDoubt, Refused, TryLater
 from gateway.secret import secret
@@ -30,12 +36,45 @@ _LIST = 50  # how many messages one question brings
 _LOOK_BACK = timedelta(days=1)
 _MOST_BYTES = 1 << 20
 _CONNECTIONS = 4  # several people may be told at once
+_AT_ONCE = 8  # requests; one more waits
+_WHOLE = 2  # times the time-out of one step is the most for a whole request, however slowly it is answered
+_OF_THE_TEXT = frozenset({400, 413, 414, 422})  # refusals of this text; any other 4xx is of the account or the address
 
 _FATES = {
     "accepted": Fate.PENDING, "scheduled": Fate.PENDING, "queued": Fate.PENDING, "sending": Fate.PENDING,
     "sent": Fate.PENDING, "delivered": Fate.DELIVERED, "read": Fate.DELIVERED, "undelivered": Fate.FAILED,
     "failed": Fate.FAILED, "canceled": Fate.FAILED,
 }  # fmt: skip
+
+_mine = threading.local()  # `used`: the connection and the socket that a request of this thread uses
+
+
+class _Http(urllib3.connection.HTTPConnection):
+    """One that says who it is, so that its socket can be shut from outside."""
+
+    def request(self, *args: Any, **options: Any) -> None:
+        """The library's. The socket is noted too: the connection forgets one that the answer says will be closed."""
+        _mine.used.append(self)
+        super().request(*args, **options)
+        _mine.used.append(self.sock)
+
+
+class _Https(urllib3.connection.HTTPSConnection):
+    """The same under TLS."""
+
+    def request(self, *args: Any, **options: Any) -> None:
+        """As above."""
+        _mine.used.append(self)
+        super().request(*args, **options)
+        _mine.used.append(self.sock)
+
+
+class _HttpPool(urllib3.HTTPConnectionPool):
+    ConnectionCls = _Http
+
+
+class _HttpsPool(urllib3.HTTPSConnectionPool):
+    ConnectionCls = _Https
 
 
 class HttpSms(Notifier):
@@ -45,18 +84,21 @@ class HttpSms(Notifier):
         self._options = options
         self._clock = clock
         self._pool: urllib3.PoolManager | None = None
+        # Threads of its own: a provider that answers slowly must not hold up the other ways to a person.
+        self._threads = ThreadPoolExecutor(_AT_ONCE, thread_name_prefix="http-sms")
         self._trouble = ""  # what the account itself was refused for
 
     async def send(self, contact: Contact, text: str, dedupe_key: str) -> Receipt:
         """Hand over one text; the provider is told the dedupe key, for those that heed it."""
         fields = {"To": contact.phone, "From": self._options.number, "Body": text}
         answer = await self._ask("POST", "Messages.json", fields=fields, key=dedupe_key)
-        sid = answer.get("sid")
-        if not isinstance(sid, str) or not sid:
+        sid = reference(answer.get("sid"))
+        if not sid:
             raise InDoubt("the provider took the request and named no message")
         status = str(answer.get("status", ""))
         if _FATES.get(status) is Fate.FAILED:
-            raise Refused(f"status {status}: {answer.get('error_message') or answer.get('error_code') or 'no reason'}")
+            why = answer.get("error_message") or answer.get("error_code") or "no reason"
+            raise Refused(f"status {status}: {plain(why)}")
         return Receipt(sid, delivered=_FATES.get(status) is Fate.DELIVERED)
 
     async def fate(self, contact: Contact, text: str, dedupe_key: str, provider_ref: str) -> Fate:
@@ -75,9 +117,9 @@ class HttpSms(Notifier):
         """What was lately sent to our number, oldest first. The provider keeps showing it: keys tell repeats."""
         listed = await self._list({"To": self._options.number})
         found = [
-            Inbound(str(m["sid"]), str(m.get("from", "")), str(m.get("body", "")), _utc_us(m.get("date_sent")))
+            Inbound(sid, reference(m.get("from")), tidy(str(m.get("body", ""))), _utc_us(m.get("date_sent")))
             for m in listed
-            if m.get("direction", "inbound") == "inbound" and m.get("sid")
+            if m.get("direction", "inbound") == "inbound" and (sid := reference(m.get("sid")))
         ]
         return tuple(reversed(found))
 
@@ -88,12 +130,12 @@ class HttpSms(Notifier):
         except DeliveryError as error:
             return PathHealth(usable=False, why=str(error))
         facts: dict[str, str | float] = {
-            k: answer[k] for k in ("balance", "currency") if isinstance(answer.get(k), str)
+            k: plain(answer[k]) for k in ("balance", "currency") if isinstance(answer.get(k), str)
         }
         return PathHealth(usable=not self._trouble, why=self._trouble, facts=facts)
 
     async def close(self) -> None:
-        """Drop the connections."""
+        """Drop the connections; a request under way ends by its own deadline."""
         if self._pool is not None:
             self._pool.clear()
 
@@ -102,13 +144,16 @@ class HttpSms(Notifier):
         since = {"DateSent>": f"{now - _LOOK_BACK:%Y-%m-%d}", "PageSize": str(_LIST)}
         answer = await self._ask("GET", "Messages.json", fields={**where, **since})
         messages = answer.get("messages")
-        return [m for m in messages if isinstance(m, Mapping)] if isinstance(messages, list) else []
+        if not isinstance(messages, list):
+            raise TryLater("the provider listed no messages")
+        return [m for m in messages if isinstance(m, Mapping)]
 
     async def _ask(
         self, method: str, resource: str, *, fields: Mapping[str, str] | None = None, key: str = ""
     ) -> Mapping[str, Any]:
         """One request in a thread of its own; a DeliveryError says what its failure means."""
-        return await asyncio.to_thread(self._request, method, resource, fields, key)
+        loop = asyncio.get_running_loop()
+        return await loop.run_in_executor(self._threads, self._request, method, resource, fields, key)
 
     def _request(self, method: str, resource: str, fields: Mapping[str, str] | None, key: str) -> Mapping[str, Any]:
         options = self._options
@@ -121,12 +166,15 @@ class HttpSms(Notifier):
             headers["Idempotency-Key"] = key
         form: dict[str, Any] = {"encode_multipart": False} if method == "POST" else {}
         url = f"{options.url}/{_API}/Accounts/{options.account}/{resource}"
+        used: list[Any] = []
+        _mine.used = used
         try:
-            response = self._connections().request(
-                method, url, fields=fields, headers=headers, redirect=False, preload_content=False, **form
-            )
-            with response:
-                body = response.read(_MOST_BYTES)
+            with OuterDeadline(_WHOLE * options.timeout_s, lambda: _socket(used)):
+                response = self._connections().request(
+                    method, url, fields=fields, headers=headers, redirect=False, preload_content=False, **form
+                )
+                with response:
+                    body = response.read(_MOST_BYTES)
         except (urllib3.exceptions.NewConnectionError, urllib3.exceptions.ConnectTimeoutError) as error:
             raise TryLater(f"no connection to the provider: {_reason(error)}") from error
         except urllib3.exceptions.SSLError as error:
@@ -138,21 +186,26 @@ class HttpSms(Notifier):
         return self._judged(method, response.status, response.headers.get("Retry-After"), body)
 
     def _judged(self, method: str, status: int, retry_after: str | None, body: bytes) -> Mapping[str, Any]:
-        answer = _json(body)
-        reason = f"HTTP {status}: {answer.get('message') or 'no reason given'}"
+        said = _json(body)
+        answer = said or {}
+        reason = f"HTTP {status}: {plain(answer.get('message') or 'no reason given')}"
         if code := answer.get("code"):
-            reason += f" (code {code})"
+            reason += f" (code {plain(code)})"
         if 200 <= status < 300:
+            if said is None:  # a portal that answers for everybody: nobody is told, nothing is listed, nothing is sure
+                self._trouble = f"HTTP {status} with something else than an answer"
+                raise (InDoubt if method == "POST" else TryLater)(self._trouble)
             self._trouble = ""
-            return answer
+            return said
         if status in {429, 408}:
             raise TryLater(reason, _seconds(retry_after, self._clock.now().utc_us))
-        if status in {401, 403, 404}:
-            # Wrong token, closed account, wrong address: no fault of the text, and nothing a text should be lost for.
+        if status in _OF_THE_TEXT:
+            raise Refused(reason)
+        if 400 <= status < 500:
+            # Wrong token, no credit, closed account, wrong address: no fault of the text, and nothing a text should be
+            # lost for.
             self._trouble = reason
             raise TryLater(reason, _HELD_S)
-        if 400 <= status < 500:
-            raise Refused(reason)
         if 300 <= status < 400:
             raise TryLater(f"{reason}; a redirection is not followed with a token", _HELD_S)
         if method == "POST" and status != 503:
@@ -165,19 +218,28 @@ class HttpSms(Notifier):
             self._pool = urllib3.PoolManager(
                 maxsize=_CONNECTIONS, retries=False, timeout=timeout, ca_certs=self._options.ca or None
             )
+            self._pool.pool_classes_by_scheme = {"http": _HttpPool, "https": _HttpsPool}
         return self._pool
 
 
-def _json(body: bytes) -> Mapping[str, Any]:
+def _socket(used: Sequence[Any]) -> socket.socket | None:
+    """The socket under a request, as far as it has come."""
+    last = used[-1] if used else None
+    sock = last.sock if isinstance(last, _Http | _Https) else last
+    return sock if isinstance(sock, socket.socket) else None
+
+
+def _json(body: bytes) -> Mapping[str, Any] | None:
     try:
         answer = json.loads(body)
     except (ValueError, RecursionError):
-        return {}
-    return answer if isinstance(answer, Mapping) else {}
+        return None
+    return answer if isinstance(answer, Mapping) else None
 
 
 def _seconds(retry_after: str | None, now_utc_us: int) -> float | None:
-    """Retry-After as seconds or as a date (RFC 9110 10.2.3), at most a day."""
+    """Retry-After as seconds or as a date (RFC 9110 10.2.3). At most a few minutes: a text that is owed waits for the
+    other ways to a person too, and a provider that asks for a day is not worth a night without a call."""
     if not retry_after:
         return None
     try:
@@ -185,23 +247,23 @@ def _seconds(retry_after: str | None, now_utc_us: int) -> float | None:
     except ValueError:
         try:
             when = email.utils.parsedate_to_datetime(retry_after)
-        except ValueError:
+            wait_s = when.timestamp() - now_utc_us / 1e6
+        except (ValueError, OverflowError):
             return None
-        wait_s = when.timestamp() - now_utc_us / 1e6
-    return min(max(wait_s, 0.0), 86_400.0)
+    return None if math.isnan(wait_s) else min(max(wait_s, 0.0), _HELD_S)
 
 
 def _utc_us(date: Any) -> int | None:
     try:
         return round(email.utils.parsedate_to_datetime(str(date)).timestamp() * 1e6)
-    except ValueError:
+    except (ValueError, OverflowError):
         return None
 
 
 def _reason(error: Exception) -> str:
     """The library names its own objects in its messages; a person wants what is behind them."""
     cause = error.__cause__ or error.__context__ or error
-    return str(cause).rpartition(">: ")[2] or type(error).__name__
+    return plain(str(cause).rpartition(">: ")[2]) or type(error).__name__
 
 
 def provide(part: Part, _site: Site, clock: Clock, _state_directory: Path) -> HttpSms:
