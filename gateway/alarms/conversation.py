@@ -19,7 +19,11 @@ MOST_ANSWERS = 12
 _HOUR_US = 3_600_000_000
 _KEPT_US = 14 * 24 * _HOUR_US  # a provider's list and a modem's memory show nothing that is older
 _MOST_SEEN = 500
+_STAMP_US = 1_000_000  # a path stamps in whole seconds
+_NATIONAL = 10  # digits of a number without its country
+_NUMBER = frozenset("+0123456789 ()-./")
 _KEY = "texts:"
+_Told = tuple[str, int, int | None]  # alarm, occurrence, and when in UTC where the clock was trusted
 _WAITS = frozenset({
     AlarmState.UNACKNOWLEDGED, AlarmState.RETURNED_UNACKNOWLEDGED, AlarmState.LATCHED_UNACKNOWLEDGED,
 })  # fmt: skip
@@ -47,8 +51,9 @@ class Conversation:
         self._site = site
         self._engine = engine
         self._by_number = {_digits(contact.phone): contact for contact in site.contacts if contact.phone}
+        self._by_ending = {number[-_NATIONAL:]: contact for number, contact in self._by_number.items()}
         self._seen: dict[str, int] = {}  # key of a text: when it was acted on, utc_us
-        self._told: dict[str, tuple[str, int]] = {}  # contact: the alarm and occurrence they were last told of
+        self._told: dict[str, _Told] = {}  # by contact: what they were last told of
         self._answers: dict[str, list[int]] = {}  # contact: when they were answered, mono_us
 
     def told(self, messages: Iterable[Message]) -> dict[str, Any]:
@@ -56,8 +61,12 @@ class Conversation:
         changed = {}
         for message in messages:
             if message.kind is not MessageKind.RETURNED and message.occurrence:
-                self._told[message.recipient] = (message.alarm, message.occurrence)
-                changed[f"{_KEY}told:{message.recipient}"] = [message.alarm, message.occurrence]
+                before = self._told.get(message.recipient)
+                if before is not None and before[:2] == (message.alarm, message.occurrence):
+                    continue  # told again: an answer to the first text is one to this
+                utc_us = message.at.utc_us if message.at.synced else None
+                self._told[message.recipient] = (message.alarm, message.occurrence, utc_us)
+                changed[f"{_KEY}told:{message.recipient}"] = [message.alarm, message.occurrence, utc_us]
         return changed
 
     def is_known(self, key: str) -> bool:
@@ -80,9 +89,10 @@ class Conversation:
         self._answers[contact.id] = [*times, now.mono_us] if answered else times
         return answered
 
-    def understand(self, sender: str, text: str, pin: Mapping[str, str]) -> Asked:
-        """What a text comes to. `pin` holds the PIN of every contact that has one, by contact id."""
-        contact = self._by_number.get(_digits(sender))
+    def understand(self, sender: str, text: str, pin: Mapping[str, str], sent_utc_us: int | None = None) -> Asked:
+        """What a text comes to. `pin` holds the PIN of every contact that has one, by contact id; `sent_utc_us` is when
+        its path says that it was sent."""
+        contact = self._who(sender)
         reply = parse(text)
         if contact is None:
             return Asked(None, reply)
@@ -93,7 +103,7 @@ class Conversation:
             return Asked(contact, reply, refused="pin")
         number = "" if wanted and reply.number == wanted else reply.number
         try:
-            alarm, occurrence = self._meant(contact, reply.code, number)
+            alarm, occurrence = self._meant(contact, reply.code, number, sent_utc_us)
         except LookupError as error:
             return Asked(contact, reply, refused=str(error.args[0]))
         args: dict[str, Any] = {"alarm": alarm, "occurrence": occurrence}
@@ -114,10 +124,20 @@ class Conversation:
             if key == f"{_KEY}seen":
                 self._seen = {str(text): int(at_us) for text, at_us in value.items()}
             elif key.startswith(f"{_KEY}told:"):
-                alarm, occurrence = value
-                self._told[key.removeprefix(f"{_KEY}told:")] = (str(alarm), int(occurrence))
+                alarm, occurrence, utc_us = (*value, None)[:3]
+                told = (str(alarm), int(occurrence), None if utc_us is None else int(utc_us))
+                self._told[key.removeprefix(f"{_KEY}told:")] = told
 
-    def _meant(self, contact: Contact, code: str, number: str) -> tuple[str, int]:
+    def _who(self, sender: str) -> Contact | None:
+        """Whose number this is. A network may leave out the country; another country's number is somebody else's."""
+        if not _NUMBER.issuperset(sender):
+            return None
+        digits = _digits(sender)
+        if sender.strip().startswith("+") or len(digits) > _NATIONAL:
+            return self._by_number.get(digits)
+        return self._by_ending.get(digits)
+
+    def _meant(self, contact: Contact, code: str, number: str, sent_utc_us: int | None) -> tuple[str, int]:
         """The alarm and occurrence a person means. LookupError says `which` or `nothing` or why there is none."""
         if code:
             return self._engine.find(code)
@@ -129,10 +149,12 @@ class Conversation:
         told = self._told.get(contact.id)
         if told is None:
             raise LookupError("which" if self.waiting() else "nothing")
-        return told
+        alarm, occurrence, told_utc_us = told
+        if sent_utc_us is not None and told_utc_us is not None and sent_utc_us + _STAMP_US < told_utc_us:
+            raise LookupError("which" if self.waiting() else "nothing")  # it was on its way: another one was meant
+        return alarm, occurrence
 
 
 def _digits(number: str) -> str:
-    """A number as it is compared: digits alone, the last ten where it has a country's."""
-    digits = "".join(c for c in number if c.isdigit())
-    return digits[-10:]
+    """A number as it is compared: its digits alone."""
+    return "".join(c for c in number if c.isdigit())

@@ -10,9 +10,9 @@ import pytest
 from gateway.app import GatewayApp
 from gateway.clock import ScaledClock
 from gateway.config import load
-from gateway.model import Sample
+from gateway.model import Message, MessageKind, Sample, Severity
 from gateway.shipped import shipped
-from gateway.site import Contact, Part, Site
+from gateway.site import NO_DUTY, Contact, Part, Site
 from tests.support.http_provider import ACCOUNT, NUMBER, TOKEN, Provider
 from tests.support.journal_rows import events
 
@@ -43,10 +43,10 @@ class Station:
         async with asyncio.timeout(20):
             await self.app.texts.drained()
 
-    async def says(self, sender: str, text: str) -> list[str]:
-        """Somebody texts the station; what they get back."""
+    async def says(self, sender: str, text: str, ago_s: float = 0) -> list[str]:
+        """Somebody texts the station, so long ago; what they get back."""
         before = len(self.provider.messages)
-        self.provider.inbound(sender, text)
+        self.provider.inbound(sender, text, self.app.now().utc_us / 1e6 - ago_s)
         await self.look()
         return [m["body"] for m in self.provider.messages[before:] if m["to"] == sender]
 
@@ -95,7 +95,7 @@ def site(folder: Path, url: str, pin: str) -> Site:
     )
     example = load(Path(str(shipped("examples", "little-valley"))), for_replay=True)
     notifiers = (Part("sms", "http-sms", options),)
-    return replace(example, buses={}, sinks=(), notifiers=notifiers, contacts=people)
+    return replace(example, buses={}, sinks=(), notifiers=notifiers, contacts=people, duty=NO_DUTY)
 
 
 def test_alarm_text_ack_by_code_confirmed_second_person_hears_who_was_first(tmp_path: Path) -> None:
@@ -255,5 +255,49 @@ def test_a_chatterbox_is_answered_twelve_times_an_hour_and_still_obeyed(tmp_path
         await station.settled()
         assert await station.says(PAT, "ACK") == []
         assert station.alarm() == ("acknowledged", "Pat Doe")
+
+    story(tmp_path, tell)
+
+
+def test_an_answer_that_was_on_its_way_takes_no_alarm_that_came_after_it(tmp_path: Path) -> None:
+    """A bare ACK from before the text it would answer is asked which one it means; the code takes it."""
+
+    async def tell(station: Station) -> None:
+        await station.acid()
+        await station.settled()
+        code = station.provider.messages[0]["body"].rpartition("ACK ")[2]
+        (asked,) = await station.says(PAT, "ACK", ago_s=7200)
+        assert "Which one?" in asked
+        assert station.alarm() == ("unacknowledged", "")
+        number, _, occurrence = code.partition("-")
+        again = Message("superintendent", "", "again", station.app.now(), MessageKind.ESCALATED, Severity.HIGH, "", 0)
+        first = station.app.conversation.told((replace(again, alarm="lv-ph-low", occurrence=int(occurrence)),))
+        assert first == {}  # a call again is no other text to answer
+        (taken,) = await station.says(PAT, f"ACK {number}-{occurrence}", ago_s=7200)
+        assert f"ACK {code} taken" in taken
+
+    story(tmp_path, tell)
+
+
+@pytest.mark.parametrize("sender", ["+527165550100", "+447165550100", "BANK7165550100", "7165550100x", ""])
+def test_the_same_digits_of_another_country_or_a_name_are_a_stranger(tmp_path: Path, sender: str) -> None:
+    """Ten digits that agree make nobody the Superintendent."""
+
+    async def tell(station: Station) -> None:
+        assert await station.says(sender, "HELP") == []
+        assert [h["why"] for h in station.heard()] == ["not a number of this site"]
+
+    story(tmp_path, tell)
+
+
+@pytest.mark.parametrize("sender", ["7165550100", "17165550100", "+1 (716) 555-0100"])
+def test_a_number_without_its_country_is_known(tmp_path: Path, sender: str) -> None:
+    """As some networks write it."""
+
+    async def tell(station: Station) -> None:
+        assert len(await station.app.inbox._notifiers["sms"].inbound()) == 0
+        station.provider.inbound(sender, "HELP")
+        await station.look()
+        assert [h["from"] for h in station.heard()] == ["superintendent"]
 
     story(tmp_path, tell)

@@ -58,9 +58,9 @@ class Provider:
         """Where it listens."""
         return f"http://127.0.0.1:{self.port}"
 
-    def inbound(self, sender: str, text: str) -> None:
-        """Somebody texts the station."""
-        self._keep(sender, NUMBER, text, "received", "inbound")
+    def inbound(self, sender: str, text: str, sent_s: float = 1_796_040_000) -> None:
+        """Somebody texts the station, at that second of UTC."""
+        self._keep(sender, NUMBER, text, "received", "inbound")["date_sent"] = formatdate(sent_s)
 
     def _keep(self, sender: str, to: str, text: str, status: str, direction: str) -> dict[str, Any]:
         sid = f"SM{len(self.messages):04d}"
