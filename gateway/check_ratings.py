@@ -6,6 +6,7 @@ from typing import Any, TextIO
 
 from gateway.check_words import print_table
 from gateway.primary import Primary
+from gateway.signals.diagnosis.standing import velocity_beside
 from gateway.signals.flow import Rating
 from gateway.signals.ratings import rating
 from gateway.site import Channel, Site
@@ -35,6 +36,7 @@ class _Sheet:
     primary: Primary
     rating: Rating
     compared: bool
+    velocity: str = ""  # the channel that shows water that stands
 
     def row(self, head_ft: float, what: str = "") -> _Row:
         rated = self.rating
@@ -86,7 +88,9 @@ def _of(sheet: _Sheet, site: Site) -> Iterator[Any]:
 def _sheets(site: Site) -> Iterator[_Sheet]:
     for flow in site.channels.values():
         if flow.primary is not None and flow.derived_from is not None:
-            yield _Sheet(flow, site.channels[flow.derived_from], flow.primary, rating(flow.primary), compared=False)
+            level = site.channels[flow.derived_from]
+            beside = velocity_beside(level, site.channels)
+            yield _Sheet(flow, level, flow.primary, rating(flow.primary), False, "" if beside is None else beside.name)
         if flow.cross_check is not None:
             check = flow.cross_check
             yield _Sheet(flow, site.channels[check.level], check.primary, rating(check.primary), compared=True)
@@ -117,7 +121,8 @@ def _facts(sheet: _Sheet) -> Iterator[str]:
     elif rated.full_ft is None and not sheet.compared:
         yield f"a full pipe cannot be seen: {level} has no crown"
     if rated.depth_only:
-        yield "from depth alone: backwater makes it read high, and nothing here can see it"
+        seen = f"{sheet.velocity} shows" if sheet.velocity else "nothing here can see"
+        yield f"from depth alone: backwater makes it read high, and {seen} it"
     elif sheet.primary.downstream is not None and rated.submergence_limit is not None:
         yield f"submergence: seen by {sheet.primary.downstream}, above {_percent(rated.submergence_limit)} of the head"
     else:

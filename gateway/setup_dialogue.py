@@ -36,7 +36,7 @@ _DEFAULT_POLL = "15 s"
 _GUESSES = {
     "pH": "pH", "temperature": "temperature", "flow": "flow", "conductivity": "conductivity", "length": "level",
     "pressure": "level", "turbidity": "turbidity", "concentration": "tss", "potential": "orp", "volume": "volume",
-    "current": "level", "contact": "contact",
+    "current": "level", "contact": "contact", "velocity": "velocity",
 }  # fmt: skip
 _PRESSURES = frozenset(quantity_units("pressure"))
 
@@ -304,6 +304,6 @@ def _dimension(unit: str) -> str:
     groups = {
         "pH": "pH", "flow": "flow", "level": "length", "pressure": "pressure", "temperature": "temperature",
         "conductivity": "conductivity", "tss": "concentration", "turbidity": "turbidity", "orp": "potential",
-        "current": "current", "volume": "volume", "contact": "contact",
+        "current": "current", "volume": "volume", "contact": "contact", "velocity": "velocity",
     }  # fmt: skip
     return next((group for name, group in groups.items() if unit in quantity_units(name)), "")

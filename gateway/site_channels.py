@@ -36,6 +36,7 @@ DEFAULT_FAIL_SPANS: Mapping[str, tuple[float, float, str]] = {
     "temperature": (-20, 150, "degC"),
     "flow": (-1_000, 100_000, "gpm"),
     "level": (-10, 100, "ft"),
+    "velocity": (-33, 33, "ft/s"),
     "pressure": (-1, 100, "bar"),
     "conductivity": (-10, 1_000_000, "uS/cm"),
     "turbidity": (-10, 100_000, "NTU"),

@@ -61,6 +61,10 @@ _UNITS: dict[str, _Unit] = {
     "m": _Unit("length"),
     "cm": _Unit("length", Fraction(1, 100)),
     "mm": _Unit("length", Fraction(1, 1000)),
+    # velocity, base m/s
+    "ft/s": _Unit("velocity", _FOOT),
+    "m/s": _Unit("velocity"),
+    "cm/s": _Unit("velocity", Fraction(1, 100)),
     # pressure, base Pa
     "Pa": _Unit("pressure"),
     "kPa": _Unit("pressure", Fraction(1000)),
@@ -127,6 +131,7 @@ QUANTITIES: dict[str, tuple[str, ...]] = {
     "temperature": ("degC", "degF", "K"),
     "flow": ("gpm", "gpd", "MGD", "cfs", "L/s", "m3/h", "m3/s", "L/min"),
     "level": ("ft", "in", "m", "cm", "mm"),
+    "velocity": ("ft/s", "m/s", "cm/s"),
     "pressure": ("bar", "mbar", "Pa", "kPa", "psi", "mH2O", "ftH2O"),
     "conductivity": ("uS/cm", "mS/cm"),
     "turbidity": ("NTU", "FNU"),

@@ -39,6 +39,7 @@ def test_waits_grow_to_the_cap_and_never_beyond(base: int, cap: int, failures: i
     backoff = Backoff(base, cap)
     full = min(cap, base * 2 ** min(failures - 1, 60))
     assert full - full // 2 - 1 <= backoff.delay_us(failures, jitter) <= full
+    assert (backoff.delay_us(failures, 0.0), backoff.delay_us(failures, 1.0)) == (full, full - full // 2)
     assert backoff.delay_us(failures + 1, 0.0) >= backoff.delay_us(failures, 0.0)
     assert backoff.delay_us(0, jitter) == 0
 

@@ -3,6 +3,7 @@
 A transcript begins with a sentence and then has one step per line::
 
     line KIND                    the kind of bus, `modbus-rtu` unless stated
+    retries N                    how often the device is asked again for a garbled answer, never unless stated
     profile NAME KEY=VALUE ...   the device's profile with overrides of its site (TOML values); NAME.toml stands beside
     points NAME [UNIT] ...       one channel for each point, in brackets the unit it takes
     poll [SECONDS]               the device is polled, so long after the last time (15 s unless stated)
@@ -32,7 +33,8 @@ async def play_polls(name: str, steps: Sequence[str]) -> None:
     """Play one transcript; AssertionError names the line of it that did not hold."""
     kind = next((step.split()[1] for step in steps if step.startswith("line ")), "modbus-rtu")
     async with serial_line(kind=kind) as (peer, line):
-        device = Device("d", "bench", 1, "", round(TIMEOUT_S * 1e6), retries=0)
+        retries = next((int(step.split()[1]) for step in steps if step.startswith("retries ")), 0)
+        device = Device("d", "bench", 1, "", round(TIMEOUT_S * 1e6), retries)
         state = DeviceState(device)
         profile, poll = None, None
         polling: asyncio.Task[tuple[PointReading, ...]] | None = None
@@ -65,7 +67,7 @@ async def play_polls(name: str, steps: Sequence[str]) -> None:
                     await polling
                     assert not peer.pending, where
                 case _:
-                    pass  # the sentence, and the kind of line
+                    pass  # the sentence, the kind of line and the retries
 
 
 def _channel(word: str) -> Channel:

@@ -125,6 +125,13 @@ def test_what_cannot_be_seen_is_said(tmp_path: Path, primary: str, level: str, s
     assert said in shown(site_file(tmp_path, primary, level))
 
 
+def test_a_velocity_beside_the_level_shows_backwater(tmp_path: Path) -> None:
+    """With a velocity the line names it."""
+    beside = '[channels.speed]\nquantity = "velocity"\nunit = "ft/s"\n'
+    path = site_file(tmp_path, 'kind = "manning", diameter = "12 in", slope = "0.4 %"', "", beside)
+    assert "from depth alone: backwater makes it read high, and speed shows it" in shown(path)
+
+
 def test_a_level_behind_the_device_is_named(tmp_path: Path) -> None:
     """With a second level, the line says which, and from when on."""
     behind = '[channels.tail]\nquantity = "level"\nunit = "ft"\n'

@@ -72,6 +72,7 @@ CATALOGUE: tuple[Diagnosis, ...] = (
     ),
     Diagnosis("compensation", "S", "check the temperature sensor that corrects this probe", _SUSPECT),
     Diagnosis("over_pipe", "S", "look for a surcharge; else check the flow meter's range", _SUSPECT),
+    Diagnosis("standing_water", "S", "look for a blockage downstream: the water stands or runs back", _SUSPECT),
     Diagnosis("level_jump", "S", "look for foam or condensation under the sensor", _SUSPECT, counts=True),
     Diagnosis("rewetted", "S", "nothing: the probe has just come back into the water", _SUSPECT),
     Diagnosis(

@@ -13,6 +13,7 @@ from gateway.signals.diagnosis.glass import BrokenGlass
 from gateway.signals.diagnosis.held import Held
 from gateway.signals.diagnosis.motion import witnesses_of_motion
 from gateway.signals.diagnosis.night import NightValue
+from gateway.signals.diagnosis.standing import StandingWater, velocity_beside
 from gateway.signals.diagnosis.surcharge import Surcharge
 from gateway.signals.diagnosis.tamper import TamperWatch, probes_that_step
 from gateway.signals.watch import FAR_US, Said, Watch
@@ -33,6 +34,7 @@ class SensorDiagnosis(Watch):
         for name in site.channels:
             self._watch_channel(name, site)
         self._watch_pipe(site)
+        self._watch_water(site)
         self._watch_hands(site)
         self.by_channel: dict[str, Health | None] = {
             name: None if health.idle else health for name, health in self._healths.items()
@@ -105,6 +107,17 @@ class SensorDiagnosis(Watch):
         ]
         if ends:
             self._add(Surcharge({name: site.channels[name] for name in ends}, self._healths), each=ends)
+
+    def _watch_water(self, site: Site) -> None:
+        """A flow from a level goes with the velocity beside the level."""
+        for name, channel in site.channels.items():
+            level = site.channels.get(channel.derived_from or "")
+            if level is None or level.quantity != "level":
+                continue
+            velocity = velocity_beside(level, site.channels)
+            if velocity is not None:
+                self._healths[name].expected = True
+                self._add(StandingWater(self._healths[name], level, velocity), minutes=[level.name, velocity.name])
 
     def _watch_hands(self, site: Site) -> None:
         if site.tamper is None:
