@@ -99,7 +99,7 @@ def judge(path: Path) -> None:
     assert expired["lasted_us"] == 60 * 60 * S
     assert alarms(path, "maintenance-flow") == ["raised", "cleared"]
     found = [f["event"] for f in events(path, "finding") if f["rule"] == "lv-slug-flow"]
-    # Pre-alarms come before, and a slow machine adds gaps in which nobody can tell; what counts is that nothing cleared.
+    # Pre-alarms come before, and a slow machine adds gaps in which nobody can tell: what counts is that nothing cleared
     assert [event for event in found if event not in ("prealarm", "not_evaluable")] == ["raised", "interrupted"]
     assert alarms(path, "lv-slug-flow") == [
         "raised",
