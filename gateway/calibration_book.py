@@ -57,14 +57,15 @@ class CalibrationBook(Watch):
         self.deadline_us = FAR_US
         self._kept: dict[str, list[Kept]] = {}
         self._overdue: set[str] = set()
-        self._marks: dict[str, tuple[str, ...]] = {}
+        self.marks: dict[str, tuple[str, ...]] = {}
+        """By channel what `mark` puts beside its readings; empty nearly always."""
         self._latest: dict[str, Reading] = {}
         self._steady: dict[str, Steady] = {}
 
     def mark(self, reading: Reading) -> Reading:
         """The reading with a word of its own while the channel's calibration is overdue, or its last one found the
         electrode worn; that changes no quality."""
-        marks = self._marks.get(reading.channel)
+        marks = self.marks.get(reading.channel)
         if marks is None or reading.mode is not Mode.RUN:
             return reading
         if reading.quality in (Quality.GOOD, Quality.SUSPECT):
@@ -214,9 +215,9 @@ class CalibrationBook(Watch):
         if last is not None and _worn(last):
             marks = (*marks, ELECTRODE_WORN)
         if marks:
-            self._marks[channel] = marks
+            self.marks[channel] = marks
         else:
-            self._marks.pop(channel, None)
+            self.marks.pop(channel, None)
 
     def _over_utc_us(self, due: date) -> int:
         """The end of the local day on which it is due."""

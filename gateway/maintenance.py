@@ -63,12 +63,14 @@ class Maintenance(Watch):
     def __init__(self, site: Site, start: Instant) -> None:
         self._site = site
         self._upkeep = site.upkeep
-        self.channels = frozenset(site.channels)
+        self.channels = frozenset({site.upkeep.door} if site.upkeep.door else ())
         self.deadline_us = FAR_US
         self._entries: dict[tuple[str, Mode], Entry] = {}
         self._span_of: dict[tuple[str, Mode], _Span] = {}
-        self._spans: dict[str, list[_Span]] = {}
-        self._steady: dict[str, Steady] = {}
+        self.spans: dict[str, list[_Span]] = {}
+        """By channel the stays that `mark` has something to say of; empty nearly always."""
+        self.follows: dict[str, Steady] = {}
+        """By channel at work how steady it is; each of their readings is shown to it."""
         self._minutes = MaintenanceMinutes(ZoneInfo(site.time_zone), start)
         self._door_closed_us: int | None = None  # since when, if it is
         self._door_open_us: int | None = None  # when it was last seen open
@@ -76,7 +78,7 @@ class Maintenance(Watch):
 
     def mark(self, reading: Reading) -> Reading:
         """The reading as it counts: in the mode of the stay it was taken in, doubtful shortly after one."""
-        spans = self._spans.get(reading.channel)
+        spans = self.spans.get(reading.channel)
         if not spans or reading.mode is not Mode.RUN:
             return reading
         mono_us, mode, settling = reading.at.mono_us, Mode.RUN, False
@@ -180,10 +182,12 @@ class Maintenance(Watch):
         return ended
 
     def hear(self, reading: Reading, weight: int, said: Said) -> None:
-        """Follow the door, and how steady the channels at work are."""
-        if reading.channel == self._upkeep.door:
-            self._hear_door(reading)
-        steady = self._steady.get(reading.channel)
+        """Follow the door."""
+        self._hear_door(reading)
+
+    def follow(self, reading: Reading) -> None:
+        """See how steady the channels at work are."""
+        steady = self.follows.get(reading.channel)
         if steady is not None:
             steady.see(reading)
 
@@ -198,10 +202,10 @@ class Maintenance(Watch):
             self._count(self._site.channels, midnight)
             day, spent_us = self._minutes.day, self._minutes.turn(now)
             self._day_over(day, spent_us, midnight, said)
-        for name, spans in list(self._spans.items()):
+        for name, spans in list(self.spans.items()):
             spans[:] = [span for span in spans if span.end_us + SETTLING_US > now.mono_us]
             if not spans:
-                del self._spans[name]
+                del self.spans[name]
         for key, entry in list(self._entries.items()):
             settled = entry.ended is not None and entry.ended.mono_us + SETTLING_US <= now.mono_us
             if settled and not entry.unsigned:
@@ -302,10 +306,10 @@ class Maintenance(Watch):
         self._entries[entry.key] = entry
         self._span_of[entry.key] = span = _Span(entry)
         for name in self._covered(entry.scope):
-            self._spans.setdefault(name, []).append(span)
+            self.spans.setdefault(name, []).append(span)
             channel = self._site.channels[name]
             if entry.is_open and channel.derived_from is None:
-                self._steady[name] = Steady(channel, moves=channel.quantity in _MOVES)
+                self.follows[name] = Steady(channel, moves=channel.quantity in _MOVES)
 
     def _end(self, entry: Entry, at: Instant, how: str, said: Said, **signed: str) -> Entry:
         """The stay is over: written down, counted, and an alarm when only its time has ended it."""
@@ -324,7 +328,7 @@ class Maintenance(Watch):
             self._say(said, entry.scope)
         for name in self._covered(entry.scope):
             if not self.held(name):
-                self._steady.pop(name, None)
+                self.follows.pop(name, None)
         return ended
 
     def _say(self, said: Said, scope: str, reason: str = "") -> None:
@@ -365,7 +369,7 @@ class Maintenance(Watch):
         if now.mono_us - self._door_heard_us > self._site.channels[self._upkeep.door].hold_us:
             return False
         begins_us = now.mono_us - after_us
-        steady = [self._steady[name] for name in self._covered(entry.scope) if name in self._steady]
+        steady = [self.follows[name] for name in self._covered(entry.scope) if name in self.follows]
         return closed_us <= begins_us and all(
             (since_us := one.since_us(now.mono_us)) is not None and since_us <= begins_us for one in steady
         )
@@ -387,7 +391,7 @@ class Maintenance(Watch):
         due_us = [entry.until.mono_us for entry in self._entries.values() if entry.is_open]
         if due_us and self._door_closed_us is not None:
             due_us.append(now.mono_us + self._site.channels[self._upkeep.door].hold_us)
-        due_us += [span.end_us + SETTLING_US for spans in self._spans.values() for span in spans]
+        due_us += [span.end_us + SETTLING_US for spans in self.spans.values() for span in spans]
         if self._entries or self._minutes.today_us():
             due_us.append(max(self._minutes.ends_us(now), now.mono_us + 1))
         self.deadline_us = min(due_us, default=FAR_US)

@@ -42,7 +42,7 @@ class _Channel:
     """Everything that follows one channel, side by side."""
 
     __slots__ = (
-        "comparison", "derived", "health", "interlocked", "is_witness", "listeners", "qc", "rank", "rules", "seconds",
+        "comparison", "derived", "health", "hold_us", "interlocked", "is_witness", "listeners", "qc", "rank", "rules", "seconds",
         "sensor", "spec", "watches",
     )  # fmt: skip
 
@@ -60,6 +60,7 @@ class _Channel:
         interlocked: bool,
     ) -> None:
         self.spec = spec
+        self.hold_us = spec.hold_us
         self.qc = QualityControl(spec)
         self.seconds = ChannelSeconds(spec, start.mono_us)
         self.sensor = SensorWatch(spec, start, severity)
@@ -272,14 +273,19 @@ class Pipeline:
         rewetted = self._holds_off and channel.interlocked and not dry and self.interlock.rewetted(mono_us)
         disagree = discharge is Discharge.DISAGREE
         reading = channel.qc.assess(sample, dry=dry, disagree=disagree, idle=idle, rewetted=rewetted)
-        reading = self.calibrations.mark(self.maintenance.mark(reading))
+        if self.maintenance.spans:
+            reading = self.maintenance.mark(reading)
+        if self.calibrations.marks:
+            reading = self.calibrations.mark(reading)
         late = reading.tests == ("order",)
         if channel.health is not None and not late:
             reading = channel.health.hear(reading, step)
         step.readings.append(reading)
         if late:
             return  # kept and flagged; not later than the newest, so it takes part in nothing
-        self._next_us = min(self._next_us, mono_us + channel.spec.hold_us)
+        due_us = mono_us + channel.hold_us
+        if due_us < self._next_us:
+            self._next_us = due_us
         if channel.is_witness and self.interlock.hear(reading):
             step.state[_INTERLOCK] = self.interlock.memory()
         channel.seconds.add(reading, discharge)
@@ -291,6 +297,8 @@ class Pipeline:
         self.judgement.judge(channel.rules, reading, weight, step, discharging=discharging)
         for watch in channel.watches:
             watch.hear(reading, weight, step)
+        if self.maintenance.follows:
+            self.maintenance.follow(reading)
         for listener in channel.listeners:
             listener.hear(reading)
         for derive in channel.derived:

@@ -58,6 +58,10 @@ class Watches:
             *self.switched.values(),
         ]
         self._all += self.totals.values()
+        # Most never wait for anything, and this is asked at every poll.
+        self._waiting = [watch for watch in self._all if type(watch).tick is not Watch.tick]
+        if not self.diagnosis.waits:
+            self._waiting.remove(self.diagnosis)
         self.by_channel: dict[str, tuple[Watch, ...]] = {
             name: tuple(watch for watch in self._all if name in watch.channels) for name in site.channels
         }
@@ -65,7 +69,12 @@ class Watches:
     @property
     def deadline_us(self) -> int:
         """The earliest deadline of any watch."""
-        return min((watch.deadline_us for watch in self._all), default=FAR_US)
+        earliest_us = FAR_US
+        for watch in self._waiting:
+            due_us = watch.deadline_us
+            if due_us < earliest_us:
+                earliest_us = due_us
+        return earliest_us
 
     def found(self, findings: Iterable[Finding], step: Step) -> None:
         """Let every watch take what the rules found."""
@@ -75,7 +84,7 @@ class Watches:
 
     def tick(self, now: Instant, step: Step) -> None:
         """Let every watch whose deadline has passed discover it."""
-        for watch in self._all:
+        for watch in self._waiting:
             if watch.deadline_us <= now.mono_us:
                 watch.tick(now, step)
 
@@ -88,6 +97,7 @@ class Watches:
         unsaid = Step()
         for watch in self.by_channel[reading.channel]:
             watch.hear(reading, weight, unsaid)
+        self.maintenance.follow(reading)
 
     def restore(self, state: Mapping[str, Any], resume: Resume, step: Step) -> None:
         """Bring every watch back; one whose state cannot be read starts afresh, and that is written down.

@@ -43,11 +43,8 @@ class CallOut:
         self._contacts = {contact.id: contact for contact in site.contacts}
         self._calls: dict[str, _Call] = {}
         self._changed: set[str] = set()
-
-    @property
-    def deadline_us(self) -> int:
-        """When the next call is due, FAR_US when none is."""
-        return min((call.due.mono_us for call in self._calls.values()), default=FAR_US)
+        self.deadline_us = FAR_US
+        """When the next call is due, FAR_US when none is: asked at every poll, so kept and not worked out."""
 
     def hear(self, events: Iterable[AlarmEvent]) -> None:
         """Take what the engine did."""
@@ -74,6 +71,8 @@ class CallOut:
 
     def changes(self) -> dict[str, Any]:
         """The durable state of every call that changed since the last time; None for one that is over."""
+        if not self._changed:
+            return {}
         changed, self._changed = self._changed, set()
         return {_KEY + alarm: _json(self._calls.get(alarm)) for alarm in sorted(changed)}
 
@@ -148,11 +147,15 @@ class CallOut:
 
     def _put(self, alarm: str, call: _Call) -> None:
         self._calls[alarm] = call
-        self._changed.add(alarm)
+        self._note(alarm)
 
     def _drop(self, alarm: str) -> None:
         if self._calls.pop(alarm, None) is not None:
-            self._changed.add(alarm)
+            self._note(alarm)
+
+    def _note(self, alarm: str) -> None:
+        self._changed.add(alarm)
+        self.deadline_us = min((call.due.mono_us for call in self._calls.values()), default=FAR_US)
 
 
 def _later(at: Instant, wait_us: int) -> Instant:

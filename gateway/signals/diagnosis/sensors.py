@@ -41,6 +41,11 @@ class SensorDiagnosis(Watch):
         }
 
     @property
+    def waits(self) -> bool:
+        """Whether anything here waits for time to pass."""
+        return self._tamper is not None
+
+    @property
     def deadline_us(self) -> int:  # type: ignore[override]  # a plain number in the frame
         """When elapsed time alone may change something: only tampering waits for anything."""
         return FAR_US if self._tamper is None else self._tamper.deadline_us
