@@ -67,10 +67,8 @@ class Maintenance(Watch):
         self.deadline_us = FAR_US
         self._entries: dict[tuple[str, Mode], Entry] = {}
         self._span_of: dict[tuple[str, Mode], _Span] = {}
-        self.spans: dict[str, list[_Span]] = {}
-        """By channel the stays that `mark` has something to say of; empty nearly always."""
+        self.spans: dict[str, list[_Span]] = {}  # what `mark` looks at; empty nearly always, like the next
         self.follows: dict[str, Steady] = {}
-        """By channel at work how steady it is; each of their readings is shown to it."""
         self._minutes = MaintenanceMinutes(ZoneInfo(site.time_zone), start)
         self._door_closed_us: int | None = None  # since when, if it is
         self._door_open_us: int | None = None  # when it was last seen open
@@ -181,14 +179,9 @@ class Maintenance(Watch):
         self._plan(now)
         return ended
 
-    def hear(self, reading: Reading, weight: int, said: Said) -> None:
-        """Follow the door."""
-        self._hear_door(reading)
-
     def follow(self, reading: Reading) -> None:
         """See how steady the channels at work are."""
-        steady = self.follows.get(reading.channel)
-        if steady is not None:
+        if steady := self.follows.get(reading.channel):
             steady.see(reading)
 
     def tick(self, now: Instant, said: Said) -> None:
@@ -343,7 +336,8 @@ class Maintenance(Watch):
         severity = policy.severity if unsigned else Severity.NOTICE
         said.conditions.append(Condition(alarm, bool(unsigned), severity, reason))
 
-    def _hear_door(self, reading: Reading) -> None:
+    def hear(self, reading: Reading, weight: int, said: Said) -> None:
+        """Follow the door."""
         if reading.value is None or reading.quality in (Quality.FAIL, Quality.MISSING):
             self._door_closed_us = None
             return

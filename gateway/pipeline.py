@@ -42,8 +42,8 @@ class _Channel:
     """Everything that follows one channel, side by side."""
 
     __slots__ = (
-        "comparison", "derived", "health", "hold_us", "interlocked", "is_witness", "listeners", "qc", "rank", "rules", "seconds",
-        "sensor", "spec", "watches",
+        "comparison", "derived", "health", "hold_us", "interlocked", "is_witness", "listeners", "qc", "rank",
+        "rules", "seconds", "sensor", "spec", "watches",
     )  # fmt: skip
 
     def __init__(
@@ -186,9 +186,11 @@ class Pipeline:
         self.judgement.advance(reading.at)
         if self._holds_off and channel.interlocked:
             self.interlock.state(reading.at.mono_us)  # to notice when the probes came back into the water
-        if channel.is_witness:
-            self.interlock.discharging(reading.channel, reading.at.mono_us)  # asked before it is heard, as ever
+        idle = False
+        if channel.is_witness:  # asked before it is heard, as ever
+            idle = self.interlock.discharging(reading.channel, reading.at.mono_us) is False
             self.interlock.hear(reading)
+        channel.qc.hear_again(reading, still_expected=reading.dry or idle)
         if channel.health is not None:
             channel.health.hear(reading, None)
         settled = self.interlock.discharging(reading.channel, reading.at.mono_us)
@@ -283,9 +285,7 @@ class Pipeline:
         step.readings.append(reading)
         if late:
             return  # kept and flagged; not later than the newest, so it takes part in nothing
-        due_us = mono_us + channel.hold_us
-        if due_us < self._next_us:
-            self._next_us = due_us
+        self._next_us = min(self._next_us, mono_us + channel.hold_us)
         if channel.is_witness and self.interlock.hear(reading):
             step.state[_INTERLOCK] = self.interlock.memory()
         channel.seconds.add(reading, discharge)

@@ -71,9 +71,7 @@ class Watches:
         """The earliest deadline of any watch."""
         earliest_us = FAR_US
         for watch in self._waiting:
-            due_us = watch.deadline_us
-            if due_us < earliest_us:
-                earliest_us = due_us
+            earliest_us = min(earliest_us, watch.deadline_us)
         return earliest_us
 
     def found(self, findings: Iterable[Finding], step: Step) -> None:

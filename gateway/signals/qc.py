@@ -39,6 +39,8 @@ DISAGREE = "interlock"
 """The test of a reading taken while flow and level contradict each other: nobody can tell whether the probe is wet."""
 
 _MISSING = frozenset({Fault.SILENT, Fault.BUS_DOWN, Fault.BAD_REPLY, Fault.NO_SAMPLE})
+_UNCOMPARED = frozenset({"fail_span", "current_failure", "order"}.union(fault.value for fault in Fault))
+"""A reading with one of these was never held against its neighbours."""
 _US_PER_MIN = 60_000_000
 
 
@@ -118,6 +120,24 @@ class QualityControl:
             said = (current, "rewetted" if rewetted else "", DISAGREE if disagree else "")
             doubts = tuple(doubt for doubt in said if doubt)
         return self._compare(sample, at, value, doubts, still_expected=dry or idle, dry=dry)
+
+    def hear_again(self, reading: Reading, *, still_expected: bool) -> None:
+        """Take a reading of the record after a restart: the neighbours of what comes next, and how long it stood still.
+
+        A flat line that is on record began before it was called one: a stuck instrument is none afresh.
+        """
+        value, mono_us, channel = reading.value, reading.at.mono_us, self.channel
+        if value is None or not _UNCOMPARED.isdisjoint(reading.tests):
+            return
+        self._flat_line(value, mono_us, still_expected=still_expected)
+        if "flat_line" in reading.tests and channel.flat_after_us is not None:
+            failed = reading.quality is Quality.FAIL and channel.flat_fail_after_us is not None
+            lasted_us = channel.flat_fail_after_us if failed else None
+            self._flat_since_us = min(self._flat_since_us, mono_us - (lasted_us or channel.flat_after_us))
+        if BETWEEN not in reading.tests:
+            recent = self._last is not None and mono_us - self._last_us <= channel.hold_us
+            self._before = self._last if recent else None
+            self._last, self._last_us = value, mono_us
 
     def _finite(self, value: float | None) -> float | None:
         return self.channel.conversion(value) if value is not None and isfinite(value) else None

@@ -18,7 +18,7 @@ __all__ = ["BrokenGlass"]
 _LOW, _HIGH = 6.8, 7.2
 _STILL = 0.02
 _CHANGED = 0.2
-_HOUR = 60  # minutes
+_HOUR_US = 3_600_000_000
 _ENOUGH = 0.5
 _IN_A_ROW = 3
 
@@ -63,7 +63,7 @@ class BrokenGlass(Test):
         self._ph = _Spread()
         self._minutes = 0
         self._hours: list[float] = []  # means of the hours in a row that were still while something moved
-        self._enough = max(3, math.ceil(_ENOUGH * min(60.0, 3_600_000_000 / channel.poll_us)))
+        self._enough = max(3, math.ceil(_ENOUGH * min(60.0, _HOUR_US / channel.poll_us)))
         self._hour = -1
 
     @property
@@ -78,7 +78,7 @@ class BrokenGlass(Test):
             if minute.mean > least:
                 spread.add(1, minute.mean, 0.0)
             return
-        hour = minute.index // _HOUR
+        hour = minute.at.utc_us // _HOUR_US  # of the clock: it outlives a restart
         if hour != self._hour:
             self._judge()
             self._begin()
@@ -98,18 +98,19 @@ class BrokenGlass(Test):
         spreads = {self._channel: self._ph, **{name: spread for name, (_, spread) in self._moving.items()}}
         return {
             "flagged": self._health.flagged("broken_glass"), "hours": list(self._hours), "minutes": self._minutes,
+            "hour": self._hour,
             "spreads": {name: [spread.count, spread.mean, spread.squares] for name, spread in spreads.items()},
         }  # fmt: skip
 
     def restore(self, state: Any, resume: Resume) -> None:
-        """Bring it back; the hour under way goes on from here."""
+        """Bring it back; the hour under way goes on while it lasts."""
         spreads = {self._channel: self._ph, **{name: spread for name, (_, spread) in self._moving.items()}}
         for name, (count, mean, squares) in state["spreads"].items():
             if name in spreads:
                 spread = spreads[name]
                 spread.count, spread.mean, spread.squares = int(count), float(mean), float(squares)
         self._minutes, self._hours = int(state["minutes"]), [float(mean) for mean in state["hours"]]
-        self._hour = resume.now.mono_us // (60 * _HOUR * 1_000_000)
+        self._hour = int(state.get("hour", -1))
         self._health.flag("broken_glass", on=bool(state["flagged"]))
 
     def _begin(self) -> None:
