@@ -5,6 +5,7 @@ from enum import StrEnum
 from typing import Any
 
 from gateway.model import Mode, Quality, Reading, Resume
+from gateway.signals.qc import AFTER_MAINTENANCE
 from gateway.site import Channel, Discharging, Witness
 
 __all__ = ["Discharge", "Interlock"]
@@ -83,11 +84,15 @@ class Interlock:
         return channel in self._states
 
     def hear(self, reading: Reading) -> bool:
-        """Take a witness's reading; one that is failed, missing or in maintenance takes no part.
+        """Take a witness's reading; one that is failed, missing, in maintenance or settling afterwards takes no part.
+
+        What somebody has just had in their hands must not hide a discharge.
 
         Whether the witness began to change its mind, or did: what `memory` gives has to be kept then.
         """
-        usable = reading.quality is Quality.GOOD or reading.quality is Quality.SUSPECT
+        usable = reading.quality is Quality.GOOD or (
+            reading.quality is Quality.SUSPECT and AFTER_MAINTENANCE not in reading.tests
+        )
         self._asked_us = -1
         if usable and reading.mode is Mode.RUN and reading.value is not None:
             state = self._states[reading.channel]

@@ -121,6 +121,20 @@ def test_an_exceedance_while_settling_is_suspected_and_told_and_never_proven() -
     assert ("raised", "exceeded") in visit.findings("lv-ph-low")  # settled: three valid samples prove it
 
 
+def test_a_witness_that_was_just_worked_on_hides_no_discharge() -> None:
+    """The flow reads 0 while its sensor hangs out of the water, at work and for ten minutes after: the pH is judged."""
+    visit = Visit(SITE)
+    visit.feed(range(0, 120, 5), {"ph": 7.0, "flow": 40.0})
+    visit.do(120, "start", "flow")
+    visit.feed(range(120, 200, 5), {"ph": 3.0, "flow": 0.0})
+    visit.do(200, "stop", "flow")
+    readings = visit.feed(range(200, 800, 5), {"ph": 3.0, "flow": 0.0})
+    assert not any(reading.dry for reading in readings)
+    assert [found for found in visit.findings("lv-ph-low") if found[0] != "not_evaluable"] == [("raised", "exceeded")]
+    later = visit.feed(range(800, 900, 5), {"ph": 3.0, "flow": 0.0})
+    assert later[-1].dry  # settled, and still none: then it is believed
+
+
 def test_a_reading_taken_before_the_start_and_heard_after_it_is_judged() -> None:
     """An answer that was on the wire when the command came belongs to its own moment; one from before the stop too."""
     visit = Visit(SITE)
