@@ -72,14 +72,19 @@ class StationFacts:
         """What is wrong with each way to a person, asked every few minutes."""
         if self._asked_us is None or now_us - self._asked_us >= _ASK_WAYS_EVERY_US:
             self._asked_us = now_us
-            for name, notifier in self._notifiers.items():
-                try:
-                    async with asyncio.timeout(_WAY_PATIENCE_S):
-                        health = await notifier.health()
-                    self._ways[name] = "" if health.usable else health.why or "not usable"
-                except (GatewayError, OSError, TimeoutError) as error:
-                    self._ways[name] = str(error) or "no answer"
+            asked = await asyncio.gather(*(_wrong_with(way) for way in self._notifiers.values()))
+            self._ways = dict(zip(self._notifiers, asked, strict=True))
         return self._ways
+
+
+async def _wrong_with(way: Notifier) -> str:
+    """Why no text can go out this way; empty when it can."""
+    try:
+        async with asyncio.timeout(_WAY_PATIENCE_S):
+            health = await way.health()
+    except (GatewayError, OSError, TimeoutError) as error:
+        return str(error) or "no answer"
+    return "" if health.usable else health.why or "not usable"
 
 
 def _disk(folder: Path) -> str:

@@ -40,7 +40,8 @@ class Station(Protocol):
 
 
 class Inbox:
-    """Runs until cancelled. A path that fails is asked again at the next round; its failure is told once."""
+    """Runs until cancelled. A path that fails is asked again at the next round; its failure is told once, and no path
+    waits for another."""
 
     def __init__(
         self, station: Station, conversation: Conversation, notifiers: Mapping[str, Notifier], carry: Carry
@@ -54,9 +55,19 @@ class Inbox:
 
     async def run(self) -> None:
         """Look at every path, again and again."""
-        while True:
+        async with asyncio.TaskGroup() as group:
             for name, notifier in self._notifiers.items():
+                group.create_task(self._watch(name, notifier), name=f"replies {name}")
+            await asyncio.Event().wait()
+
+    async def _watch(self, name: str, notifier: Notifier) -> None:
+        while True:
+            try:
                 await self.look(name, notifier)
+            except Exception:  # noqa: BLE001  # the task boundary of one path: the others' replies are read on
+                level = logging.DEBUG if name in self._failing else logging.ERROR
+                self._failing.add(name)
+                _log.log(level, "replies by %s failed unexpectedly", name, exc_info=True)
             await self._station.clock.sleep(_EVERY_US)
 
     async def look(self, name: str, notifier: Notifier) -> None:

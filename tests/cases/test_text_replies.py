@@ -7,6 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from gateway.alarms.inbox import Inbox
+from gateway.alarms.notifier import Inbound, Notifier
 from gateway.app import GatewayApp
 from gateway.clock import ScaledClock
 from gateway.config import load
@@ -299,5 +301,37 @@ def test_a_number_without_its_country_is_known(tmp_path: Path, sender: str) -> N
         station.provider.inbound(sender, "HELP")
         await station.look()
         assert [h["from"] for h in station.heard()] == ["superintendent"]
+
+    story(tmp_path, tell)
+
+
+def test_a_path_that_hangs_or_breaks_takes_no_reply_of_another(tmp_path: Path) -> None:
+    """Beside a modem that never answers, and a path with a fault of its own, the provider's ACK is taken at once."""
+
+    class Hanging(Notifier):
+        async def inbound(self) -> tuple[Inbound, ...]:
+            await asyncio.Event().wait()
+            return ()
+
+    class Broken(Notifier):
+        async def inbound(self) -> tuple[Inbound, ...]:
+            raise KeyError("a fault of ours")
+
+    async def tell(station: Station) -> None:
+        app = station.app
+        await station.acid()
+        await station.settled()
+        paths = {"modem": Hanging(), "broken": Broken(), **app.inbox._notifiers}
+        heard = asyncio.Event()
+        app.watch(lambda outcome: heard.set() if any(n.kind == "text_received" for n in outcome.notes) else None)
+        inbox = Inbox(app, app.conversation, paths, app._by_text)
+        running = asyncio.create_task(inbox.run())
+        station.provider.inbound(PAT, "ACK", app.now().utc_us / 1e6)
+        async with asyncio.timeout(10):
+            await heard.wait()
+        assert station.alarm()[0] == "acknowledged"
+        assert not running.done()
+        running.cancel()
+        await asyncio.gather(running, return_exceptions=True)
 
     story(tmp_path, tell)
