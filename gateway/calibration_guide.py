@@ -5,6 +5,7 @@ drift apart. A value is offered once it has stood still; a person always has the
 """
 
 import json
+import math
 from collections.abc import Callable
 from datetime import date
 from typing import Any
@@ -17,6 +18,7 @@ __all__ = ["Guide"]
 _LOOK_EVERY_S = 1.0
 _PATIENCE_LOOKS = 600
 _PROCESS = "process"
+_YES_OR_NO = ("y", "yes", "n", "no")
 _REASONS = ("routine", "failed check", "replacement")
 
 
@@ -24,8 +26,9 @@ class Guide:
     """One visit to one channel.
 
     `ask` puts a request (an action and its arguments) to the gateway, `prompt` a question to the technician, `say`
-    prints a line, `attach` turns a file's name into its path and hash, `wait` lets some seconds pass. When `prompt`
-    raises EOFError or KeyboardInterrupt the calibration is given up, and that is on record.
+    prints a line, `attach` turns a file's name into its path and hash, `wait` lets some seconds pass and returns early
+    what was typed meanwhile. When `prompt` or `wait` raises EOFError or KeyboardInterrupt the calibration is given up,
+    and that is on record.
     """
 
     def __init__(
@@ -34,7 +37,7 @@ class Guide:
         prompt: Callable[[str], str],
         say: Callable[[str], object],
         attach: Callable[[str], dict[str, str]],
-        wait: Callable[[float], None],
+        wait: Callable[[float], str | None],
     ) -> None:
         self._ask = ask
         self._prompt = prompt
@@ -95,7 +98,7 @@ class Guide:
         for line in found_lines(tried["found"]):
             self._say(line)
         while True:
-            accepted = self._words("accept it? y or n", "n").lower().startswith("y")
+            accepted = self._yes("accept it? y or n (n keeps it on record as rejected)")
             answer = self._ask("record", record={**record, "accepted": accepted})
             if answer["ok"]:
                 word = "accepted" if accepted else "REJECTED"
@@ -130,6 +133,7 @@ class Guide:
     def _live(self) -> float:
         """The value once it stands still, or what the technician says instead."""
         live, shown = self._ask("live", fresh=True)["live"], ""
+        self._say("  it is offered when it has stood still for a minute; Enter, or a value, does not wait for that")
         while True:
             for _ in range(_PATIENCE_LOOKS):
                 live = self._ask("live")["live"]
@@ -139,7 +143,12 @@ class Guide:
                     shown = line
                 if live["steady"]:
                     break
-                self._wait(_LOOK_EVERY_S)
+                typed = self._wait(_LOOK_EVERY_S)
+                if typed is not None:
+                    number = _number(typed.strip())
+                    if number is not None:
+                        return number
+                    break
             else:
                 self._say("  it does not stand still")
             word = self._prompt(f"  take {_said(live)}? Enter, another value, or w to wait on: ").strip()
@@ -167,6 +176,15 @@ class Guide:
             word = self._prompt(f"{question}{hint}: ").strip()
             if word or usual is not None:
                 return word or usual or ""
+            self._say("  this one is needed (Control-D gives the calibration up)")
+
+    def _yes(self, question: str) -> bool:
+        """A plain yes or no: a record is never changed, so no slip of the finger is taken for either."""
+        while True:
+            word = self._prompt(f"{question}: ").strip().lower()
+            if word in _YES_OR_NO:
+                return word.startswith("y")
+            self._say("  y or n, please")
 
     def _day(self, question: str) -> str:
         """A date, or nothing."""
@@ -195,9 +213,10 @@ class Guide:
 
 def _number(word: str) -> float | None:
     try:
-        return float(word)
+        number = float(word)
     except ValueError:
         return None
+    return number if math.isfinite(number) else None
 
 
 def _said(live: dict[str, Any]) -> str:

@@ -2,12 +2,12 @@
 
 from typing import Annotated, Literal
 
-from gateway.config_table import Field, Number, Quantity, Table, Word
+from gateway.config_table import Angle, Field, Length, Number, Quantity, Share, Table, Word
 
 __all__ = ["CrossCheckTable", "PrimaryTable", "TotalizerTable"]
 
 Pair = Annotated[list[Quantity], Field(min_length=2, max_length=2)]
-Share = Annotated[list[Number], Field(min_length=2, max_length=2)]
+Point = Annotated[list[Number], Field(min_length=2, max_length=2)]
 
 
 class PrimaryTable(Table):
@@ -16,23 +16,23 @@ class PrimaryTable(Table):
     kind: Literal[
         "parshall", "v-notch", "rectangular", "cipolletti", "palmer-bowlus", "manning", "power", "table", "ratiometric"
     ]
-    throat: Quantity | None = None
+    throat: Length | None = None
     """Parshall: throat width."""
-    angle: Quantity | None = None
+    angle: Angle | None = None
     """V-notch: full angle."""
     equation: Literal["kindsvater-shen", "plain"] | None = None
     """V-notch: plain is C h^2.5 without the head correction, for those who must agree with such a table."""
-    crest: Quantity | None = None
+    crest: Length | None = None
     """Rectangular and Cipolletti weir: length of the crest."""
     contractions: Annotated[int, Field(ge=0, le=2)] | None = None
     """Rectangular weir: how many ends of the crest stand clear of the channel's sides; 2 unless stated."""
-    crest_height: Quantity | None = None
+    crest_height: Length | None = None
     """V-notch: the vertex above the floor of the approach channel."""
-    channel_width: Quantity | None = None
+    channel_width: Length | None = None
     """V-notch: width of the approach channel."""
-    diameter: Quantity | None = None
+    diameter: Length | None = None
     """Manning: inside diameter of the pipe."""
-    slope: Quantity | None = None
+    slope: Share | None = None
     """Manning: fall over length, as "1.04 %"."""
     roughness: Annotated[float, Field(gt=0, lt=0.1)] | None = None
     """Manning's n; 0.013 unless stated."""
@@ -46,29 +46,29 @@ class PrimaryTable(Table):
     """Table: [head, flow] each, from the device's own sheet, heads rising."""
     curve: Literal["pchip", "linear"] | None = None
     """Between the points: a monotone cubic unless stated, or straight lines."""
-    full_head: Quantity | None = None
+    full_head: Length | None = None
     """Ratiometric: the head at full flow."""
     full_flow: Quantity | None = None
     """Ratiometric: the flow at full head."""
-    shape: Number | list[Share] | None = None
+    shape: Number | list[Point] | None = None
     """Ratiometric: an exponent, or [head, flow] as shares of full, up to [1, 1]."""
-    h_min: Quantity | None = None
+    h_min: Length | None = None
     """The least head the rating holds for, where the device's sheet says another than usual."""
-    h_max: Quantity | None = None
+    h_max: Length | None = None
     """The greatest."""
     q_max: Quantity | None = None
     """The most it can pass: above it the device is saturated."""
-    accuracy: Quantity | None = None
+    accuracy: Share | None = None
     """The device's own, as "3 %" of the flow; a usual figure for its kind unless stated."""
     source: str = ""
     """Whose numbers these are, as "maker's sheet 4-PB, 2019"."""
-    head_offset: Quantity | None = None
+    head_offset: Length | None = None
     """Added to the level to give the head above the throat floor, the crest or the vertex."""
     downstream: str | None = None
     """The level channel behind the device: submergence is then seen."""
-    downstream_offset: Quantity | None = None
+    downstream_offset: Length | None = None
     """Added to that level to give the head above the same zero."""
-    submergence_limit: Quantity | None = None
+    submergence_limit: Share | None = None
     """Downstream head over head up to which the flow is free, as "70 %"; the kind's own unless stated."""
 
 

@@ -21,6 +21,7 @@ from gateway.config_table import (
     OpenTable,
     Quantity,
     Rate,
+    Share,
     SpanText,
     Table,
     Word,
@@ -244,7 +245,7 @@ class PipeTable(Table):
     """[pipe]: the sewer at the flow meter; `check` compares its capacity with what is believed of the flow."""
 
     diameter: Quantity
-    slope: Quantity
+    slope: Share
     """Fall over length, as "1.04 %", which is 1/8 inch per foot."""
     roughness: Annotated[float, Field(gt=0, lt=0.1)] | None = None
     """Manning's n; 0.013 unless stated."""

@@ -6,6 +6,7 @@ The only module that knows pydantic.
 from collections.abc import Mapping
 from copy import deepcopy
 from datetime import date
+from functools import partial
 from typing import Annotated, Any, TypeVar
 
 from pydantic import (
@@ -26,8 +27,8 @@ from gateway.toml_lines import Path as KeyPath
 from gateway.units import parse_duration_us, parse_quantity
 
 __all__ = [
-    "ClockTime", "Day", "Duration", "Field", "Number", "OpenTable", "Quantity", "Rate", "SpanText", "Table", "Word",
-    "checked", "schema_of",
+    "Angle", "ClockTime", "Day", "Duration", "Field", "Length", "Number", "OpenTable", "Quantity", "Rate", "Share",
+    "SpanText", "Table", "Word", "checked", "schema_of",
 ]  # fmt: skip
 
 _QUANTITY_PATTERN = r"^\s*[+-]?[0-9.]+([eE][+-]?[0-9]+)?\s*\S+\s*$"
@@ -46,6 +47,21 @@ ClockTime = Annotated[
 ]
 Quantity = Annotated[
     tuple[float, str], PlainValidator(said(parse_quantity, "10 gpm")), _text_of("a quantity", "10 gpm")
+]
+Length = Annotated[
+    tuple[float, str],
+    PlainValidator(said(partial(parse_quantity, example="6 in"), "6 in")),
+    _text_of("a length", "6 in"),
+]
+Angle = Annotated[
+    tuple[float, str],
+    PlainValidator(said(partial(parse_quantity, example="60 deg"), "60 deg")),
+    _text_of("an angle", "60 deg"),
+]
+Share = Annotated[
+    tuple[float, str],
+    PlainValidator(said(partial(parse_quantity, example="1 %"), "1 %")),
+    _text_of("a share", "1 %"),
 ]
 Rate = Annotated[tuple[float, str], PlainValidator(said(parse_rate, "0.5 pH/min")), _text_of("a rate", "0.5 pH/min")]
 SpanText = Annotated[

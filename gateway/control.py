@@ -12,7 +12,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 from pathlib import Path
 from typing import Any
 
-from gateway.errors import ConfigError, GatewayError, Problem
+from gateway.errors import ConfigError, GatewayError, InputError, Problem
 
 __all__ = ["NotRunningError", "ask", "serve", "socket_path"]
 
@@ -90,19 +90,38 @@ async def _answer_line(line: bytes, answer: Answer) -> dict[str, Any]:
         return {"ok": False, "error": f"{type(error).__name__}: {error}"}
 
 
+def _why_silent(error: OSError | TimeoutError) -> str:
+    """What to do about a gateway that does not answer, after its path."""
+    match error:
+        case FileNotFoundError() | ConnectionRefusedError():
+            return ": it is not running; start it with `manhole-gateway run SITE`, or say with --state where it is"
+        case PermissionError():
+            return ": it belongs to another user; ask as the one who runs it"
+        case TimeoutError():
+            return ": it runs, but gave no answer in time"
+    return f": {error.strerror}"
+
+
 async def ask(path: Path, request: dict[str, Any], timeout_s: float = 10.0) -> dict[str, Any]:
-    """Send one request and return its answer. NotRunningError when nobody listens or answers in time."""
+    """Send one request and return its answer.
+
+    NotRunningError when nobody listens or answers in time, InputError for a number that is none or has no end.
+    """
+    try:
+        asked = (json.dumps(request, allow_nan=False) + "\n").encode()
+    except ValueError as error:
+        raise InputError("a number in it is not finite; leave out what is not known") from error
     try:
         async with asyncio.timeout(timeout_s):
             reader, writer = await asyncio.open_unix_connection(path, limit=_LINE_LIMIT)
             try:
-                writer.write((json.dumps(request, allow_nan=False) + "\n").encode())
+                writer.write(asked)
                 await writer.drain()
                 line = await reader.readline()
             finally:
                 writer.close()
     except (OSError, TimeoutError) as error:
-        raise NotRunningError(f"no gateway answers on {path}: {type(error).__name__} {error}") from error
+        raise NotRunningError(f"no gateway answers on {path}{_why_silent(error)}") from error
     if not line:
         raise NotRunningError(f"the gateway on {path} hung up without an answer")
     answer = json.loads(line)

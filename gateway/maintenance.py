@@ -130,7 +130,7 @@ class Maintenance(Watch):
             return again
         for entry in standing:
             if entry is not None and entry.is_open:
-                end = f"until {format_duration(entry.until.mono_us - now.mono_us)} from now"
+                end = f"for {-(-(entry.until.mono_us - now.mono_us) // 60_000_000)} min more"
                 raise ValueError(
                     f"{entry.where} is in {mode.value} already, by {entry.by} ({entry.reason}), {end}: stop it first"
                 )

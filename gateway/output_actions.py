@@ -53,7 +53,10 @@ def _ask(state: Path | None, command: str, by: str, args: dict[str, Any]) -> dic
 
 
 def _row(one: dict[str, Any]) -> tuple[str, ...]:
-    state = _STATES[one["is_on"]] + (", shut until released" if one["latched"] else "")
+    at_rest = "pulsed" if one["role"].startswith("sampler-") else _STATES[None]  # a pulse is over when one looks
+    state = (at_rest if one["is_on"] is None else _STATES[one["is_on"]]) + (
+        ", shut until released" if one["latched"] else ""
+    )
     return (one["output"], one["role"], f"{one['device']} {one['place']}", state, one["why"], one["by"])
 
 

@@ -37,4 +37,5 @@ def find_state_directory(given: Path | None = None) -> Path:
         return found[0]
     if not found:
         raise InputError(f"no gateway has run under {root}; say where with --state")
-    raise InputError(f"several gateways under {root} ({', '.join(p.name for p in found)}); say which with --state")
+    ways = " or ".join(f"--state {path}" for path in found)
+    raise InputError(f"several gateways have run under {root}; say which is meant: {ways}")

@@ -212,9 +212,9 @@ def two_point_conversion(low: tuple[float, float], high: tuple[float, float]) ->
     return Conversion(float(gain), float(y0 - gain * x0))
 
 
-def parse_quantity(text: str) -> tuple[float, str]:
+def parse_quantity(text: str, example: str = "10 gpm") -> tuple[float, str]:
     """A number with its unit, as `10 gpm`: (value, canonical unit). ValueError says what is wrong."""
-    number, unit = _split(text, example="10 gpm")
+    number, unit = _split(text, example)
     value = float(number)
     if not math.isfinite(value):
         raise ValueError(f"{text!r} is too large a number")

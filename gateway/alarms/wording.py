@@ -102,7 +102,7 @@ def raised_text(
     elif sensor is SensorHealth.OK:
         fields["sensor_ok"] = words.sensor_near if _is_near(subject.rule, finding) else words.sensor_ok
     if finding is not None and finding.verdict is Verdict.SUSPECTED and event.reason:
-        fields["because"] = f"{event.reason[:1].upper()}{event.reason[1:]}."
+        fields["because"] = _sentence(event.reason)
     return _fitted(fields)
 
 
@@ -204,16 +204,22 @@ def _what(subject: Subject) -> str:
     return subject.alarm if policy is None or not policy.title else policy.title
 
 
+def _sentence(words: str) -> str:
+    """With a capital, unless the first word has its own: pH, mV."""
+    first = words.split(" ", 1)[0]
+    return f"{words if first != first.lower() else words[:1].upper() + words[1:]}."
+
+
 def _action(subject: Subject, event: AlarmEvent) -> str:
     if subject.rule is not None:
         action = subject.rule.action.rstrip(".")
-        return f"{action[:1].upper()}{action[1:]}." if action else ""
+        return _sentence(action) if action else ""
     policy = subject.site.alarms.get(subject.alarm)
     if policy is not None and policy.action:
         return policy.action
     action = _told(subject, event)[1]
     if action:
-        return f"{action[:1].upper()}{action[1:]}."
+        return _sentence(action)
     return subject.phrases.sensor_action if subject.alarm.startswith("sensor-") else ""
 
 

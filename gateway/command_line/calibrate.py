@@ -2,6 +2,7 @@
 
 import argparse
 import asyncio
+import select
 import sys
 from pathlib import Path
 from typing import Any
@@ -92,6 +93,18 @@ def _calibrate(arguments: argparse.Namespace) -> int:
     return run_record(where, channel, by, record, out, check=arguments.check, as_json=as_json)
 
 
+def _pause(seconds: float) -> str | None:
+    """Some seconds, or what is typed at a terminal within them; piped answers wait for their questions."""
+    if not sys.stdin.isatty():
+        return asyncio.run(asyncio.sleep(seconds))
+    if not select.select([sys.stdin], [], [], seconds)[0]:
+        return None
+    line = sys.stdin.readline()
+    if not line:
+        raise EOFError
+    return line
+
+
 def _guided(where: Path | None, channel: str, by: str) -> int:
     from gateway.calibration_actions import ask_calibration
     from gateway.calibration_flags import attached
@@ -105,6 +118,6 @@ def _guided(where: Path | None, channel: str, by: str) -> int:
         input,
         lambda line: sys.stdout.write(f"{line}\n"),
         lambda name: attached(Path(name)),
-        lambda seconds: asyncio.run(asyncio.sleep(seconds)),
+        _pause,
     )
     return guide.run()

@@ -3,9 +3,11 @@
 import asyncio
 import errno
 import fcntl
+import grp
 import logging
 import os
 import socket
+import stat
 import termios
 from contextlib import suppress
 from pathlib import Path
@@ -24,16 +26,34 @@ _UNACKNOWLEDGED_S = 10  # the longest that anything sent on it, a probe too, may
 def why_not_open(where: str, cause: Exception | None, *, serial: bool) -> str:
     """The usual reasons as something to do about them; any other as it came."""
     number = cause.errno if isinstance(cause, OSError) else None
+    if isinstance(cause, termios.error):
+        number = cause.args[0]
     if serial and number == errno.ENOENT:
         return f"there is no port {where}; is the adapter plugged in?"
     if serial and number in {errno.EBUSY, errno.EAGAIN}:
         others = holders(where)
         return f"{where} is in use by another program" + (f": {', '.join(others)}; stop it first" if others else "")
     if number in {errno.EACCES, errno.EPERM}:
-        return f"no permission to open {where}"
+        return f"no permission to open {where}{_whose(where) if serial else ''}"
+    if serial and number == errno.EINVAL:
+        return f"{where} cannot be set to this baud, parity and stop bits; what its adapter can do, `scan` tries out"
+    if isinstance(cause, socket.gaierror):
+        return f"nobody knows a host of the name in {where}; give its number, as 192.168.10.20"
     if number == errno.ECONNREFUSED:
         return f"{where} refuses the connection: no Modbus TCP server is listening there"
     return f"cannot open {where}: {cause or 'no reason given'}"
+
+
+def _whose(port: str) -> str:
+    """How to get into the group that owns a port; nothing when that is not what is missing."""
+    with suppress(OSError, KeyError):
+        found = Path(port).stat()
+        group = grp.getgrgid(found.st_gid)
+        if found.st_mode & stat.S_IRGRP and found.st_mode & stat.S_IWGRP and group.gr_gid not in os.getgroups():
+            return (
+                f": it belongs to the group {group.gr_name}; `sudo usermod -aG {group.gr_name} USER`, and log in again"
+            )
+    return ""
 
 
 def holders(port: str) -> tuple[str, ...]:

@@ -19,6 +19,9 @@ Words = Mapping[tuple[int, int], int]  # (function, wire address) -> register
 _RANK = {Quality.GOOD: 0, Quality.NOT_EVALUATED: 1, Quality.SUSPECT: 2, Quality.MISSING: 3, Quality.FAIL: 4}
 _LARGEST_POWER = 30  # of ten, in an exponent register: beyond it the register holds something else
 _FULL_SCALE = 32767
+_LEAST_FLOAT = {"f32": 2.0**-126, "f64": 2.0**-1022}
+"""IEEE 754, 3.3 and table 3.5: below it numbers are subnormal, with fewer digits the smaller they are. No instrument
+measures one, and every round number with its words swapped is one: a flow of 10 reads 2.3e-41, which is none. Ours."""
 _LEAST_PH = 1e-6
 """No electrode tells a pH nearer to zero from zero itself: 7.0 with its words swapped reads 2.3e-41, between 0 and 14,
 and below every limit. Ours."""
@@ -119,6 +122,9 @@ def _read(point: Point, words: Words, expected_unit: str, listed_unit: str) -> D
             return Decoded(raw, None, Fault.WRONG_UNIT, Quality.FAIL, note)
     if number in point.sentinels:
         return Decoded(raw, None, Fault.SENTINEL, Quality.FAIL, f"the device's word for no value: {number}")
+    if register.type in _LEAST_FLOAT and 0 < abs(number) < _LEAST_FLOAT[register.type]:
+        note = f"{number:.2g} is smaller than any measurement: bytes in another order?"
+        return Decoded(raw, None, Fault.NOT_A_NUMBER, Quality.FAIL, note)
     quality, note = Quality.GOOD, ""
     if point.terms:
         try:

@@ -1,10 +1,11 @@
 """One TOML table of a device profile, read key by key: what is missing, of the wrong kind or left over is a mistake."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any
 
+from gateway.spelling import did_you_mean
 from gateway.toml_lines import Path as KeyPath
 from gateway.units import parse_duration_us
 
@@ -23,14 +24,16 @@ _WORDS = {
 
 @dataclass(slots=True)
 class Table:
-    """The table at `path`; `problem` takes what is wrong with it, `left` is what was not read yet."""
+    """The table at `path`; `problem` takes what is wrong with it, `left` was not read yet, `asked` was looked for."""
 
     problem: Callable[[KeyPath, str], None]
     path: KeyPath
     left: dict[str, Any]
+    asked: set[str] = field(default_factory=set)
 
     def take(self, key: str, kind: type | tuple[type, ...], default: Any = REQUIRED) -> Any:
         """The value of a key, of one of the kinds; the default, or None when there is none, after saying why."""
+        self.asked.add(key)
         if key not in self.left:
             if default is REQUIRED:
                 self.problem((*self.path, key), "is missing")
@@ -112,4 +115,4 @@ class Table:
     def done(self) -> None:
         """Whatever was not read is no key of a profile."""
         for key in self.left:
-            self.problem((*self.path, key), "is not a key of a device profile here")
+            self.problem((*self.path, key), f"is not a key of a device profile here{did_you_mean(key, self.asked)}")

@@ -271,6 +271,7 @@ def test_the_command_line(tmp_path: Path) -> None:
         status, printed = await say(run_outputs, action="list")
         assert status == 0
         assert printed.splitlines()[0].split()[:4] == ["horn", "horn", "relays", "coil"]
+        assert any("sampler-pace" in line and "pulsed" in line for line in printed.splitlines())
         assert await say(run_outputs, action="on", output="horn") == (
             1, "refused: say who you are: an output is moved under somebody's name\n",
         )  # fmt: skip

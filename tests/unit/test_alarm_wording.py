@@ -117,6 +117,13 @@ RAISED = (
         severity=Severity.WARNING, reason="gap of 2min bridged", sensor=SensorHealth.UNKNOWN, code="5-1",
     ),
     Text(
+        "a reason that begins with pH keeps its small letter",
+        "LV-MH3 Acme Dairy WARNING Slug: flow 51.2 >50gpm (5x10) (194-6C(13)(d)) since 07:00 EST 15min SUSPECTED. "
+        "pH missing. ACK 5-1",
+        rule=SLUG, finding=replace(SLUG_FOUND, verdict=Verdict.SUSPECTED), at=FIFTEEN, began=WINTER,
+        severity=Severity.WARNING, reason="pH missing", sensor=SensorHealth.UNKNOWN, code="5-1",
+    ),
+    Text(
         "degrees lose their sign, not their scale",
         "LV-MH3 Acme Dairy CRITICAL temperature 151 >150F (194-6C(4)) since 02:14 EDT 6min ONGOING. Sensor OK. "
         "Call plant 555-0101. ACK 4-17",

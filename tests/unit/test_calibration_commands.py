@@ -146,7 +146,9 @@ ANSWERS = [
 PLACES = {"discharge": 7.3, "standard 4": 4.1, "standard 7": 7.1, "standard 9.18": 9.2}
 
 
-def guided(tmp_path: Path, answers: list[str]) -> tuple[int, list[str], list[str], list[dict[str, Any]]]:
+def guided(
+    tmp_path: Path, answers: list[str], *, typed_early: str | None = None
+) -> tuple[int, list[str], list[str], list[dict[str, Any]]]:
     """A guided visit to a gateway that runs: exit status, what was printed and asked, and the notes on record."""
     said: list[str] = []
 
@@ -161,9 +163,10 @@ def guided(tmp_path: Path, answers: list[str]) -> tuple[int, list[str], list[str
         def ask(action: str, **args: Any) -> dict[str, Any]:
             return ask_calibration(app.state_directory, action, "ph", "J. Tech", **args)
 
-        def wait(seconds: float) -> None:
+        def wait(seconds: float) -> str | None:
             """The bench clock is a thousand times as fast: what is polled meanwhile comes in here."""
             loop.call_soon_threadsafe(poll, PLACES[now_at[0]])
+            return typed_early
 
         def poll(value: float) -> None:
             at = app.now()
@@ -207,6 +210,31 @@ def test_guided(tmp_path: Path) -> None:
     modes = [note["body"]["event"] for note in notes if note["kind"] == "maintenance"]
     assert modes == ["started", "stopped"]
     assert sum("take 4.1?" in question for question in heard) == 2
+
+
+@pytest.mark.parametrize(("typed_early", "value"), [("\n", 7.05), ("7.05\n", 7.05)])
+def test_a_discharge_that_never_stands_still_is_not_waited_for(tmp_path: Path, typed_early: str, value: float) -> None:
+    """Enter brings the question at once, and a value typed meanwhile is taken: nobody waits ten minutes for either."""
+    asked = typed_early == "\n"
+    answers = [
+        "routine", "A1234", "", "0",
+        "", *(["7.05"] if asked else []), "none", "s", "", "s",
+        "", "", "", "", "", "n",
+    ]  # fmt: skip
+    status, said, _, notes = guided(tmp_path, answers, typed_early=typed_early)
+    assert status == 0, said
+    (kept,) = (note["body"] for note in notes if note["kind"] == "calibration")
+    assert [row["value"] for row in kept["record"]["readings"]] == [value]
+
+
+def test_a_slip_of_the_finger_neither_accepts_nor_rejects(tmp_path: Path) -> None:
+    """A record is never changed: Enter alone, or another word, asks again; so does nothing where a word is needed."""
+    status, said, _, notes = guided(tmp_path, ["routine", "", *ANSWERS[1:], "", "ja", "u", "yes"])
+    assert status == 0, said
+    assert said.count("  y or n, please") == 3
+    assert any("is needed" in line for line in said)
+    (kept,) = (note["body"] for note in notes if note["kind"] == "calibration")
+    assert kept["record"]["accepted"] is True
 
 
 def test_a_guide_that_is_left_records_nothing(tmp_path: Path) -> None:
@@ -291,6 +319,8 @@ def test_a_file_that_cannot_be_read_is_named(text: str, said: str, tmp_path: Pat
         (["ph", "--by", "A", "--reading", "value=x"], "value is a number"),
         (["ph", "--by", "A", "--started", "2026-11-30"], "--started needs its offset"),
         (["ph", "--by", "A", "--file", "/no/such.toml"], "/no/such.toml: No such file"),
+        (["ph", "--by", "A", "--slope", "nan"], "a number in it is not finite"),
+        (["ph", "--by", "A", "--reading", "phase=check,in=4,value=inf"], "a number in it is not finite"),
         (["ph"], "needs --by"),
         (["ph", "temperature", "--by", "A"], "one channel at a time"),
     ],

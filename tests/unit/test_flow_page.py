@@ -38,6 +38,23 @@ def test_what_the_page_tells_to_type_is_sound(typed: str, tmp_path: Path) -> Non
     assert read(path).errors == ()
 
 
+@pytest.mark.parametrize(
+    ("typed", "example"),
+    [
+        ('kind = "parshall", throat = "6"', "6 in"),
+        ('kind = "parshall", throat = 6', "6 in"),
+        ('kind = "v-notch", angle = "60"', "60 deg"),
+        ('kind = "manning", diameter = "12 in", slope = "0.4"', "1 %"),
+    ],
+)
+def test_who_forgets_a_unit_is_shown_one_that_fits(typed: str, example: str, tmp_path: Path) -> None:
+    """A throat is not measured in gallons a minute."""
+    path = tmp_path / "site.toml"
+    path.write_text(f"{SITE}primary = {{ {typed} }}\n", encoding="utf-8")
+    (mistake,) = read(path).errors
+    assert f"as in {example!r}" in mistake.text or f"as {example!r}" in mistake.text
+
+
 def test_the_page_names_every_kind() -> None:
     """No kind is left for the technician to find in a schema."""
     assert {kind for kind in KINDS if f'"{kind}"' not in PAGE} == set()

@@ -2,7 +2,11 @@
 
 import asyncio
 import errno
+import grp
+import os
 import re
+import socket
+import termios
 from pathlib import Path
 
 import pytest
@@ -91,9 +95,26 @@ def test_a_cancellation_that_meets_the_answer_is_not_lost(turns: int) -> None:
         (True, PermissionError(errno.EACCES, "denied"), "no permission to open /dev/x"),
         (False, ConnectionRefusedError(errno.ECONNREFUSED, "refused"), "no Modbus TCP server is listening there"),
         (False, OSError(errno.EHOSTUNREACH, "No route to host"), "cannot open /dev/x: [Errno 113] No route to host"),
+        (True, termios.error(errno.EINVAL, "Invalid argument"), "cannot be set to this baud, parity and stop bits"),
+        (False, socket.gaierror(-2, "Name or service not known"), "nobody knows a host of the name in /dev/x"),
         (True, ValueError("Not a valid baudrate: 1"), "cannot open /dev/x: Not a valid baudrate: 1"),
     ],
 )
 def test_why_a_port_did_not_open(serial: bool, cause: Exception, said: str) -> None:
     """The usual reasons come as something to do about them, any other as it came."""
     assert said in why_not_open("/dev/x", cause, serial=serial)
+
+
+def test_a_port_of_another_group_names_the_group(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As a Pi's serial port is delivered: of the group dialout, mode 660. For a port of nobody's there is no advice."""
+    denied = PermissionError(errno.EACCES, "denied")
+    port = tmp_path / "ttyS0"
+    port.touch(mode=0o660)
+    port.chmod(0o660)
+    group = grp.getgrgid(port.stat().st_gid).gr_name
+    monkeypatch.setattr(os, "getgroups", list)
+    assert f"belongs to the group {group}; `sudo usermod -aG {group} USER`" in why_not_open(
+        str(port), denied, serial=True
+    )
+    port.chmod(0o600)
+    assert why_not_open(str(port), denied, serial=True) == f"no permission to open {port}"

@@ -27,6 +27,23 @@ def test_the_block_of_the_manual() -> None:
     assert (found.fault, found.quality, found.raw) == (None, G, (0xCD0C, 0x4080))
 
 
+@pytest.mark.parametrize(
+    ("words", "value"),
+    [
+        ([0x0000, 0x4120], None),  # 10 m3/s with its words swapped: 2.3e-41
+        ([0x8000, 0x0001], None),  # the same kind below zero
+        ([0x0080, 0x0000], 2.0**-126),  # the least that is normal: IEEE 754, table 3.5
+        ([0x0000, 0x0000], 0.0),
+    ],
+)
+def test_a_flow_with_its_words_swapped_is_not_no_flow(words: list[int], value: float | None) -> None:
+    """A subnormal number is nobody's measurement; a flow of 10 must not pass for a manhole that is dry."""
+    found = decoded("siemens-mag6000", "volume_flow", {3002: words})
+    assert found.value == value
+    assert (found.fault, found.quality) == ((Fault.NOT_A_NUMBER, F) if value is None else (None, G))
+    assert ("another order" in found.note) is (value is None)
+
+
 def test_millivolts_never_become_a_ph() -> None:
     """A sensor switched to mV delivers no number at all to a pH channel."""
     found = decoded("hamilton-ph-arc", "pH", {2089: [0x0000, 0x0020, *BLOCK[2:]]})

@@ -82,6 +82,7 @@ def test_a_users_own_file(tmp_path: Path) -> None:
         ('unit = "mm"\n', "", 3, "points.level.unit", "is missing"),
         ('unit = "mm"', 'unit = "mm"\nscale = 0', 8, "points.level.scale", "must not be zero"),
         ('unit = "mm"', 'unit = "mm"\nsize = 2', 8, "points.level.size", "is not a key"),
+        ('unit = "mm"', 'unit = "mm"\nsentinel = -99', 8, "points.level.sentinel", "did you mean 'sentinels'"),
         ('unit = "mm"', 'unit = "mm"\nblock = [11, 4]', 8, "points.level.block", "does not hold the value"),
         ('unit = "mm"', 'unit = "mm"\nsentinels = ["x"]', 8, "points.level.sentinels", "must be numbers"),
         ('unit = "mm"', 'unit = "mm"\nfail_below = 4\nsuspect_below = 3', 3, "points.level", "must rise"),

@@ -54,7 +54,7 @@ def test_stamps_are_utc_cut_to_milliseconds() -> None:
             replace(PH, raw=(), value=None, quality=Quality.MISSING, tests=("silent",)), False,
             {"tq": "synced", "hist": False},
             {"value": None, "unit": "pH", "q": "missing", "tests": ["silent"], "raw": [], "mode": "run",
-             "letter": "F", "action": "check power, cable and address of the instrument"},
+             "letter": "F", "action": "check power, cable, address, speed and parity of the instrument"},
         ),
         (
             "what JSON cannot write is null beside its raw words",

@@ -136,7 +136,7 @@ def test_quantities_are_read(text: str, value: float, unit: str) -> None:
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("10", "has no unit"),
+        ("10", "has no unit; write it as in '10 gpm'"),
         ("gpm", "not a number with its unit"),
         ("", "not a number with its unit"),
         ("nan gpm", "not a number with its unit"),

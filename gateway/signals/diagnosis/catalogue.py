@@ -28,12 +28,12 @@ class Diagnosis:
     dry: bool = False  # also said of a probe that is out of the discharge
 
 
-_WIRING = "check power, cable and address of the instrument"
+_WIRING = "check power, cable, address, speed and parity of the instrument"
 _SUSPECT, _FAIL, _GOOD = Quality.SUSPECT, Quality.FAIL, Quality.GOOD
 
 CATALOGUE: tuple[Diagnosis, ...] = (
     Diagnosis(Fault.SILENT.value, "F", _WIRING),
-    Diagnosis(Fault.BUS_DOWN.value, "F", "plug the adapter or the network cable in again"),
+    Diagnosis(Fault.BUS_DOWN.value, "F", "see what it says of the port: adapter, cable, its settings, another program"),
     Diagnosis(Fault.BAD_REPLY.value, "F", "look for two devices with one address"),
     Diagnosis(Fault.NO_SAMPLE.value, "F", _WIRING),
     Diagnosis(Fault.DEVICE_FAULT.value, "F", "read the fault on the instrument's own display"),
