@@ -18,6 +18,7 @@ __all__ = ["ALARM_ACTIONS", "Command", "Gateway", "execute"]
 
 ALARM_ACTIONS = ("ack", "shelve", "unshelve", "out-of-service", "return", "reset")
 _REMEMBERED = 1000  # answers kept for repeats
+_ONLY_ASK = frozenset({"status", "alarms", "resend"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,6 +37,7 @@ class Gateway(Protocol):
 
     pipeline: Pipeline
     answered: dict[str, dict[str, Any]]
+    faults: dict[str, str]
 
     def now(self) -> Instant:
         """The present moment."""
@@ -55,11 +57,16 @@ class Gateway(Protocol):
 
 
 async def execute(gateway: Gateway, command: Command) -> dict[str, Any]:
-    """Carry out a command and return its answer: `ok`, and `error` in plain words when it was refused."""
+    """Carry out a command and return its answer: `ok`, and `error` in plain words when it was refused.
+
+    `not_recorded` says why what was done is not on disk yet: a disk that fails stops nobody's work, and is told.
+    """
     if command.id and command.id in gateway.answered:
         return gateway.answered[command.id]
     try:
         answer = await _carry_out(gateway, command)
+        if answer["ok"] and command.name not in _ONLY_ASK and (why := gateway.faults.get("journal")):
+            answer = {**answer, "not_recorded": why}
     except (LookupError, ValueError, TypeError, OverflowError) as error:
         answer = {"ok": False, "error": str(error)}
     if command.id:

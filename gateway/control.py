@@ -127,4 +127,6 @@ async def ask(path: Path, request: dict[str, Any], timeout_s: float = 10.0) -> d
     answer = json.loads(line)
     if not isinstance(answer, dict):
         raise NotRunningError(f"the gateway on {path} answered no JSON object")
+    if why := answer.get("not_recorded"):  # whoever asked learns it on any path, also beside --json
+        _log.warning("NOT ON RECORD YET, the gateway cannot write its journal: %s", why)
     return answer

@@ -21,7 +21,7 @@ from gateway.model import Instant, Sample
 from gateway.shipped import shipped
 from gateway.site import Part, Site
 from gateway.store.journal import Journal
-from tests.support.journal_rows import texts
+from tests.support.journal_rows import events, texts
 
 S = 1_000_000
 EXAMPLE = Path(str(shipped("examples", "little-valley")))
@@ -164,3 +164,31 @@ def test_a_state_directory_that_is_none_is_a_mistake(tmp_path: Path, state: str,
     (tmp_path / "file").write_text("", encoding="utf-8")
     assert main(["run", str(EXAMPLE), "--state", str(tmp_path / state)]) == 78
     assert "--state" in capsys.readouterr().err
+
+
+def test_an_action_that_could_not_be_recorded_says_so(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    """The disk is full: maintenance begins all the same, and whoever began it learns that it is not on record yet."""
+    commit = Journal.commit
+
+    async def full(journal: Journal, now: Instant) -> Any:
+        raise StoreError("no space left on device")
+
+    async def body(app: GatewayApp) -> None:
+        words = ["start", "ph", "--by", "J. Tech", "--reason", "clean", "--state", str(app.state_directory), "--json"]
+        monkeypatch.setattr(Journal, "commit", full)
+        assert await asyncio.to_thread(main, ["maintenance", *words]) == 0
+        assert app.pipeline.maintenance.held("ph")
+        assert "NOT ON RECORD YET" in caplog.text
+        assert "no space left on device" in caplog.text
+        monkeypatch.setattr(Journal, "commit", commit)
+        caplog.clear()
+        words[:2] = ["stop", "ph"]
+        del words[4:6]
+        assert await asyncio.to_thread(main, ["maintenance", *words]) == 0
+        assert "NOT ON RECORD" not in caplog.text
+
+    asyncio.run(with_app(tmp_path, body))
+    assert [note["body"]["event"] for note in events(tmp_path / "state" / "journal.db", "note")
+            if note["kind"] == "maintenance"] == ["started", "stopped"]  # fmt: skip
