@@ -80,7 +80,8 @@ class ModbusLine:
         self._unanswered = 0
         self._foreign = 0
         self._asked = False  # since the connection was made
-        self._echo_known = self._tagged
+        self._echo_known = self._tagged  # by a read, since the port was opened
+        self._echoing = False
         self._parked = False  # closed for idleness
         self._idle: asyncio.TimerHandle | None = None
         self._mute: asyncio.TimerHandle | None = None
@@ -99,6 +100,7 @@ class ModbusLine:
         """Opens the port, exclusively, or connects. BusDown says why it could not be done."""
         self.close()
         await self._connect()
+        self._echo_known, self._echoing = self._tagged, False  # it may be another adapter
         self.was_reset = False
 
     def close(self) -> None:
@@ -122,8 +124,8 @@ class ModbusLine:
 
         Only TCP has transaction numbers: elsewhere an answer that comes after its deadline looks like the answer to the
         next request. Therefore a unit that let a deadline pass is not asked again for as long as it had, nor is any
-        other unit when it is known to answer late; and the first answer it gives after that is thrown away and the
-        request made a second time.
+        other unit when it is known to answer late; and the first answer it gives after that, an exception too, is
+        thrown away and the request made a second time.
         """
         expected = self._readable(Expected(unit, function, address, count))
         async with self._turn:
@@ -132,7 +134,7 @@ class ModbusLine:
                 await self._ask(expected, timeout_s)
                 self._quiet.settled(unit, self._quiet.heard_at)
             await self._silence(unit)
-            return await self._ask(expected, timeout_s)
+            return read_answer(await self._ask(expected, timeout_s), expected)
 
     async def command(self, unit: int, pdu: bytes, timeout_s: float) -> None:
         """Sends a request as it stands: one of `writes`, or a request of no registers. Returns when it is confirmed.
@@ -151,7 +153,8 @@ class ModbusLine:
             await self._learn_echo(unit, pdu, timeout_s)
         async with self._turn:
             await self._silence(unit)
-            await self._ask(Expected.to_command(unit, pdu, echoing=self.counts.echoes > 0), timeout_s)
+            expected = Expected.to_command(unit, pdu, echoing=self._echoing)
+            read_answer(await self._ask(expected, timeout_s), expected)
 
     async def _broadcast(self, pdu: bytes) -> None:
         if pdu[0] not in WRITES:
@@ -180,7 +183,7 @@ class ModbusLine:
             raise ValueError(f"function {expected.function} reads 1 to {most} at a time, not {expected.count}")
         return expected
 
-    async def _ask(self, expected: Expected, timeout_s: float) -> tuple[int, ...]:
+    async def _ask(self, expected: Expected, timeout_s: float) -> bytes:
         if not self.connected:
             raise BusDown(f"bus {self.bus.name}: {self.where} is not open")
         if self._parked:
@@ -209,9 +212,11 @@ class ModbusLine:
             self._rest()
         self._unanswered = self._foreign = 0
         self._echo_known = True
+        if not expected.command and not request.stray:  # what is stray may be an echo, spoilt
+            self._echoing = request.echoed
         self.latency_s = loop.time() - request.started
         self._quiet.answered(expected.unit, request.started, loop.time())
-        return read_answer(pdu, expected)
+        return pdu
 
     def _failure(self, request: Outstanding) -> DriverError:
         """Why there is no answer, after noting for how long the line or the unit must be left alone."""
@@ -226,6 +231,7 @@ class ModbusLine:
         if not self.connected:
             return BusDown(f"bus {self.bus.name}: {self.where} went away while unit {unit} was asked")
         self._echo_known = True
+        self._echoing |= request.echoed
         waited_s = asyncio.get_running_loop().time() - request.started if self._framing.paused else 0.0
         self._quiet.timed_out(unit, request.started, max(limit_s, waited_s))
         self._unanswered += 1
@@ -306,7 +312,8 @@ class ModbusLine:
             self._stray()
             return None
         request.seen = (request.seen + data)[:_SEEN_BYTES]
-        expected = replace(request.expected, transaction=transaction)
+        echoing = request.expected.echoing and not request.echoed
+        expected = replace(request.expected, transaction=transaction, echoing=echoing)
         scan = self._framing.scan(self._buffer, expected, self._quiet.owing())
         self._buffer = scan.rest
         self._note(scan)
