@@ -19,7 +19,7 @@ from gateway.drivers.schedule import Backoff, Claim, Rank
 from gateway.drivers.timetable import Entry, Profiles, polls_of
 from gateway.drivers.troubles import Troubles
 from gateway.drivers.turns import LineTurn, LineTurns
-from gateway.errors import BusDown
+from gateway.errors import BadReply, BusDown, DeviceSilent, DriverError
 from gateway.model import Fault, Instant, Note, Sample
 from gateway.site import Bus, Channel, Device
 
@@ -67,7 +67,7 @@ class PollBus:
     ) -> None:
         self.bus = bus
         self._down = asyncio.Event()  # the line is closed, or somebody found it so
-        self.line = ModbusLine(bus, self._down.set)
+        self.line = ModbusLine(bus, self._gone)
         self._devices = tuple(device for device in devices if device.bus == bus.name)
         names = {device.name for device in self._devices}
         self._channels = tuple(channel for channel in channels if channel.device in names)
@@ -81,9 +81,11 @@ class PollBus:
         self._states = {device.name: DeviceState(device) for device in self._devices}
         self._timetable: tuple[Entry, ...] = ()
         self._troubles = Troubles(bus.name, lambda: self.line.where, tell)
-        self._line_turns = LineTurns(self.line, clock)
+        self._runs = False
+        self._tried = asyncio.Event()  # no attempt to open the line is due at this moment
+        self._tried.set()
+        self._line_turns = LineTurns(self.line, clock, self._tried.wait)
         self._orders = 0
-        self._tried = asyncio.Event()  # the first attempt to open has ended
         self._answered = False  # since the line was opened
         self._connections = 0
         self._missed_slots = 0
@@ -101,6 +103,7 @@ class PollBus:
         self._timetable = tuple(Entry.of(p, self._states[p.device.name], self._alarm_channels) for p in polls)
         self.hasten(self._hot)
         self._tried.clear()
+        self._runs = True
         try:
             async with asyncio.TaskGroup() as group:
                 group.create_task(self._keep_open(), name=f"bus {self.bus.name}: connection")
@@ -115,9 +118,11 @@ class PollBus:
                 raise several.exceptions[0] from several
             raise
         finally:
+            self._runs = False
+            self._tried.set()
             self.line.close()
             self._line_turns.give_up(BusDown(f"bus {self.bus.name} was closed"))
-            self._line_turns = LineTurns(self.line, self._clock)
+            self._line_turns = LineTurns(self.line, self._clock, self._tried.wait)
 
     def hasten(self, channels: Collection[str]) -> None:
         """From now on poll these channels at their fast period, between the slots they have anyway, and no others.
@@ -140,9 +145,14 @@ class PollBus:
         try:
             claim = Claim(Rank.ORDER, self._clock.now().mono_us)
             async with self._line_turns.of(self._states[device], claim):
-                return await work(self.line)
+                answer = await work(self.line)
+        except DriverError as error:
+            self._ordered(device, error)
+            raise
         finally:
             self._orders -= 1
+        self._ordered(device, None)
+        return answer
 
     async def read_once(self, channel_names: Collection[str] | None = None) -> tuple[PointReading, ...]:
         """Every named channel of this bus (all when None) once, in the order of the site file.
@@ -196,6 +206,16 @@ class PollBus:
             ),
         )
 
+    def _ordered(self, device: str, error: DriverError | None) -> None:
+        """What an order shows of a device that nobody polls: else it would stay unheard for ever."""
+        if any(entry.poll.device.name == device for entry in self._timetable) or isinstance(error, BusDown):
+            return
+        state, now_us = self._states[device], self._clock.now().mono_us
+        if isinstance(error, DeviceSilent | BadReply):
+            state.failed(now_us, str(error))
+        else:
+            state.answered_order(now_us)
+
     async def _keep_open(self) -> None:
         failures = 0
         while True:
@@ -204,11 +224,15 @@ class PollBus:
             except BusDown as error:
                 failures += 1
                 self._troubles.unopened(str(error))
+                if not self._timetable:  # there is no slot that would find it down
+                    self._troubles.port_lost(self._clock.now(), str(error))
                 self._tried.set()
                 await self._clock.sleep(_RECONNECT.delay_us(failures, self._jitter()))
                 continue
             self._connections += 1
             self._answered = False
+            if not self._timetable:
+                self._troubles.port_answered(self._clock.now())
             self._down.clear()
             self._tried.set()
             await self._down.wait()
@@ -216,6 +240,7 @@ class PollBus:
                 failures = 0
                 continue
             failures += 1  # a server that accepts and hangs up must not be called without a pause
+            self._tried.set()
             await self._clock.sleep(_RECONNECT.delay_us(failures, self._jitter()))
 
     async def _keep_polling(self, entries: Sequence[Entry]) -> None:
@@ -224,8 +249,8 @@ class PollBus:
         for entry in entries:
             entry.start(self._clock.now().mono_us)
         while True:
-            entry = min(entries, key=lambda t: t.due_us)
-            wait_us = entry.due_us - self._clock.now().mono_us
+            entry = min(entries, key=self._due_us)
+            wait_us = self._due_us(entry) - self._clock.now().mono_us
             if wait_us > 0:
                 await self._clock.sleep(wait_us)
                 continue
@@ -235,11 +260,17 @@ class PollBus:
             self._pass(entry.poll.device.name)
             self._troubles.heard(readings)
             await asyncio.sleep(0)  # the next request goes out before these samples are judged
-            self._deliver(tuple(reading.sample for reading in readings), self._clock.now())
+            if readings:
+                self._deliver(tuple(reading.sample for reading in readings), self._clock.now())
+
+    def _due_us(self, entry: Entry) -> int:
+        """When it is due: with the line down at its slots alone, for nothing is learnt in between."""
+        return entry.due_us if self.line.connected else entry.slots.due_us
 
     async def _slot(self, entry: Entry) -> tuple[PointReading, ...]:
         """One slot of one device: asked, left alone, or out of reach."""
         poll, state = entry.poll, entry.state
+        await self._tried.wait()  # a line that is being opened afresh is not down
         now = self._clock.now()
         if not self.line.connected:
             why = f"{self.line.where} is not open"
@@ -255,6 +286,8 @@ class PollBus:
             if self._is_left_alone(entry, at.mono_us):  # another silent one was asked meanwhile
                 return self._left_alone(entry, at)
             only = entry.hot if at.mono_us < entry.slots.due_us else None
+            if only is not None and not only:  # what was under way has ended while it waited
+                return ()
             self._take(entry, at)
             return await self._asked(entry, at, right, only)
         finally:
@@ -278,7 +311,7 @@ class PollBus:
         except BusDown as error:
             now = self._clock.now()
             self._lost(now, str(error))
-            return poll.failed(at, Fault.BUS_DOWN, str(error))
+            return poll.failed(at, Fault.BUS_DOWN, str(error), only=only)
         now = self._clock.now()
         if poll.silence is None:
             self._answered = True
@@ -328,6 +361,12 @@ class PollBus:
         else:
             state.not_before_us = entry.slots.due_us
 
+    def _gone(self) -> None:
+        """The line is closed. Whoever wants it waits for the attempt to open it that comes now."""
+        if self._runs:
+            self._tried.clear()
+        self._down.set()
+
     def _lost(self, at: Instant, why: str) -> None:
         self._troubles.port_lost(at, why)
         self._down.set()
@@ -337,13 +376,14 @@ class PollBus:
 
     async def _keep_watch(self) -> None:
         """Judges by slots that came to an end, not by what the tasks or the socket look like."""
-        longest_us = {entry.poll.device.name: entry.slots.period_us for entry in self._timetable}
+        periods = sorted(((e.poll.device.name, e.slots.period_us) for e in self._timetable), reverse=True)
+        shortest_us = dict(periods)  # the last of each name
         while True:
             await asyncio.sleep(self._stuck_s / 4)
             now_s, now = asyncio.get_running_loop().time(), self._clock.now()
             for name, (passed_s, passed_us) in self._passed.items():
                 silent_us = now.mono_us - passed_us
-                if now_s - passed_s > self._stuck_s and silent_us > _STUCK_PERIODS * longest_us[name]:
+                if now_s - passed_s > self._stuck_s and silent_us > _STUCK_PERIODS * shortest_us[name]:
                     why = f"no poll of {name} came to an end for {silent_us / 1e6:.0f} s"
                     self._troubles.port_lost(now, why)
                     raise BusDown(f"bus {self.bus.name}: {why}: opening {self.line.where} afresh")

@@ -66,6 +66,13 @@ class DeviceState:
         self.not_before_us = 0
         self.why = ""
 
+    def answered_order(self, at_us: int) -> None:
+        """A device that is never polled answered an order."""
+        self.heard_us = at_us
+        self.failures = 0
+        self.failing_since_us = None
+        self.why = ""
+
     def warms_up(self, at_us: int) -> bool:
         """Whether a poll that began then, and was answered, is too early after power came back."""
         if not self.warm_up_us:

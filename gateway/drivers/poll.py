@@ -155,13 +155,19 @@ class DevicePoll:
                 break
             else:
                 self._plan.answered(read)
-                words |= {(read.function, read.start + n): word for n, word in enumerate(registers)}
+                words |= _wanted(read, registers)
             done.append(read)
         self._plan.reads = tuple(sorted((*done, *left_out), key=lambda read: (read.function, read.start)))
 
-    def failed(self, at: Instant, fault: Fault, note: str) -> tuple[PointReading, ...]:
-        """A sample without a number for every channel."""
-        return tuple(self._without_number(channel, at, fault, note) for channel in self.channels)
+    def failed(
+        self, at: Instant, fault: Fault, note: str, *, only: Collection[str] | None = None
+    ) -> tuple[PointReading, ...]:
+        """A sample without a number for every channel, or for the `only` ones of a poll in between."""
+        return tuple(
+            _marked(self._without_number(channel, at, fault, note), warms_up=False, between=only is not None)
+            for channel in self.channels
+            if only is None or channel.name in only
+        )
 
     async def _ask(self, read: Read, state: DeviceState) -> tuple[int, ...]:
         """One request. A garbled or wrong answer is asked for again within the time the first try left over."""
@@ -218,6 +224,15 @@ class DevicePoll:
         return PointReading(
             sample, self.device.name, point.name, point.function, point.address, point.doc_register, unit, note
         )
+
+
+def _wanted(read: Read, registers: tuple[int, ...]) -> dict[tuple[int, int], int]:
+    """The registers the request was made for. What lies in its holes may be another's, which asks for it otherwise."""
+    return {
+        (read.function, address): registers[address - read.start]
+        for span in read.spans
+        for address in range(span.start, span.end)
+    }
 
 
 def _read_in(register: Register, words: dict[tuple[int, int], int]) -> bool:

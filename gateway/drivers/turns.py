@@ -1,6 +1,7 @@
 """The right to make one request on a line: who has it, and what must pass between two requests."""
 
 import asyncio
+from collections.abc import Awaitable, Callable
 from types import TracebackType
 from typing import Self
 
@@ -18,11 +19,13 @@ class LineTurns:
     """The turns on one line. A device is not asked within its gap after its last request.
 
     After a deadline that passed nobody is asked within that gap: others have heard the request too, and may take the
-    next one for its answer if it comes too soon.
+    next one for its answer if it comes too soon. A turn begins when `opened` has returned: a line that was closed to
+    start afresh is open again in a moment.
     """
 
-    def __init__(self, line: ModbusLine, clock: Clock) -> None:
+    def __init__(self, line: ModbusLine, clock: Clock, opened: Callable[[], Awaitable[object]]) -> None:
         self._line = line
+        self._opened = opened
         self._arbiter = Arbiter(lambda: clock.now().mono_us)
         self._hush_until_s = 0.0  # event loop time
 
@@ -33,6 +36,11 @@ class LineTurns:
     async def acquire(self, state: DeviceState, claim: Claim) -> None:
         """Wait for a turn."""
         await self._arbiter.acquire(claim, lambda: self._ready_in_s(state))
+        try:
+            await self._opened()
+        except BaseException:
+            self._arbiter.release()
+            raise
 
     def release(self, state: DeviceState, *, silent: bool) -> None:
         """The request is over; `silent` says that nobody answered it."""
