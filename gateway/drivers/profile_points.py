@@ -1,9 +1,11 @@
 """The points of a device profile: from their TOML tables to records, every mistake named."""
 
+import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from gateway.drivers.plan import plan
 from gateway.drivers.profile import Limits, Listing, Point, Register, Span, Term
 from gateway.drivers.profile_rules import RuleReader
 from gateway.drivers.profile_table import Table
@@ -15,6 +17,7 @@ _ROLES = ("carry", "fraction", "decimals", "exponent", "multiplier", "negative")
 _JOINED = frozenset({"carry", "fraction", "decimals", "negative"})  # of one moment with the value, or it is torn
 _FULL_SCALE = 32767
 _MOST_PLACES = 125
+_ADDRESSES = 1 << 16
 
 
 @dataclass(slots=True)
@@ -32,11 +35,18 @@ class PointReader:
         if point is None:
             return None
         for register in point.registers():
-            span = point.span_of(register)
-            if span.count > self.limits.max_registers:
-                text = f"needs {span.count} registers in one request; the device gives {self.limits.max_registers}"
-                table.problem(table.path, text)
+            span, most = point.span_of(register), self.limits.most(register.function)
+            if span.count > most:
+                table.problem(table.path, f"needs {span.count} registers in one request; the device gives {most}")
                 return None
+        try:
+            reads = plan((point,), self.limits)
+        except ValueError as error:  # even starts and whole blocks make a request longer
+            table.problem(table.path, f"cannot be asked for: {error}")
+            return None
+        if any(read.start < 0 or read.end > _ADDRESSES for read in reads):
+            table.problem(table.path, "its request runs beyond the addresses there are (0 to 65535)")
+            return None
         return point
 
     def _plain(self, table: Table) -> Point | None:
@@ -73,6 +83,12 @@ class PointReader:
         if not all(isinstance(s, int | float) and not isinstance(s, bool) for s in sentinels):
             table.problem((*table.path, "sentinels"), f"must be numbers, not {sentinels!r}")
             return None
+        if not all(math.isfinite(s) for s in sentinels):
+            text = "must be finite: what is not a number is no value without being named"
+            table.problem((*table.path, "sentinels"), text)
+            return None
+        if resolution is not None and resolution <= 0:
+            table.problem((*table.path, "resolution"), "must be above zero")
         if register is None:
             return None
         try:

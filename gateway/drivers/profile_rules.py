@@ -114,8 +114,8 @@ class RuleReader:
             return self._unchanged(table, register)
         if "equals" in table.left:
             return self._equals(table, register)
-        rule_name = table.left.get("rule", "status")
-        rule = Table(table.problem, ("status", str(rule_name)), self._reference(table, "rule", self.status))
+        rule_name = str(table.left.get("rule", "status"))
+        rule = Table(table.problem, ("status", rule_name), self._reference(table, "rule", self.status))
         table.done()
         kind = rule.take("kind", str, None)
         if kind not in {"codes", "bits", "band"}:
@@ -126,7 +126,7 @@ class RuleReader:
         meanings = {}
         listed = rule.table("meanings")
         for code, entry in listed.coded(listed.left, list).items():
-            if len(entry) != 2 or entry[0] not in _QUALITIES:
+            if len(entry) != 2 or not isinstance(entry[0], str) or entry[0] not in _QUALITIES:
                 rule.problem((*listed.path, str(code)), f'must be ["good", "suspect" or "fail", text], not {entry!r}')
                 continue
             meanings[code] = (_QUALITIES[entry[0]], str(entry[1]))
@@ -134,7 +134,7 @@ class RuleReader:
         rule.done()
         if register is None:
             return None
-        return StatusRule(register, kind, meanings, otherwise, band, str(rule_name), numbering)
+        return StatusRule(register, kind, meanings, otherwise, band, rule_name, numbering)
 
     def _equals(self, table: Table, register: Register | None) -> StatusRule | None:
         said = table.take("equals", (int, str))

@@ -1,5 +1,6 @@
 """One TOML table of a device profile, read key by key: what is missing, of the wrong kind or left over is a mistake."""
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
@@ -12,6 +13,8 @@ from gateway.units import parse_duration_us
 __all__ = ["REQUIRED", "Table"]
 
 REQUIRED: Any = object()
+_LARGEST = 2**64 - 1  # what four registers hold
+_OF_FRACTIONS = frozenset("0123456789./-+ ")
 _WORDS = {
     str: "a text",
     int: "a whole number",
@@ -44,6 +47,9 @@ class Table:
         if not isinstance(value, kinds) or (isinstance(value, bool) and bool not in kinds):
             wanted = " or ".join(_WORDS[k] for k in kinds)
             self.problem((*self.path, key), f"must be {wanted}, not {value!r}")
+            return None if default is REQUIRED else default
+        if isinstance(value, int | float) and not _fits(value):
+            self.problem((*self.path, key), f"is no number to calculate with: {value!r:.40}")
             return None if default is REQUIRED else default
         return value
 
@@ -89,12 +95,16 @@ class Table:
         """A number that is not zero, or a fraction as "10/4095"."""
         value = self.take(key, (int, float, str), default)
         try:
-            found = float(Fraction(value.replace(" ", ""))) if isinstance(value, str) else float(value)
-        except (ValueError, ZeroDivisionError):
-            self.problem((*self.path, key), f'must be a number or a fraction as "10/4095", not {value!r}')
+            found = _fraction(value) if isinstance(value, str) else float(value)
+        except (ValueError, ZeroDivisionError, OverflowError):
+            self.problem((*self.path, key), f'must be a number or a fraction as "10/4095", not {value!r:.40}')
             return default
         if found == 0:
             self.problem((*self.path, key), "must not be zero")
+            return default
+        if not math.isfinite(1 / found):
+            self.problem((*self.path, key), f"is too small to calculate with: {found!r}")
+            return default
         return found
 
     def coded(self, codes: Mapping[str, Any], kind: type) -> dict[int, Any]:
@@ -116,3 +126,15 @@ class Table:
         """Whatever was not read is no key of a profile."""
         for key in self.left:
             self.problem((*self.path, key), f"is not a key of a device profile here{did_you_mean(key, self.asked)}")
+
+
+def _fits(number: float) -> bool:
+    """Whether this is a finite number that a float holds and that no address, count or code exceeds."""
+    return abs(number) <= _LARGEST if isinstance(number, int) else math.isfinite(number)
+
+
+def _fraction(text: str) -> float:
+    """A fraction as "10/4095"; without an exponent, for "1e999999999" would be written out."""
+    if not set(text) <= _OF_FRACTIONS:
+        raise ValueError(text)
+    return float(Fraction(text.replace(" ", "")))

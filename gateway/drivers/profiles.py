@@ -19,6 +19,7 @@ from gateway.toml_lines import dotted, key_lines, nearest_line
 __all__ = ["Point", "Profile", "load", "parse", "variants_of"]
 
 _TIERS = ("A", "B", "C")
+_MOST_REPEATS = 512  # of one point: more channels than any module has
 
 
 def load(name: str, overrides: Mapping[str, Any] | None = None, beside: Path | None = None) -> Profile:
@@ -149,7 +150,11 @@ class _ProfileReader:
             what = f"there is no variant {chosen!r}" if chosen else "is missing: which of them is it"
             self.problem(("variant",), f"{what}; there are {', '.join(variants)}")
             self.variant = chosen = next(iter(variants))
-        return _merged(document, variants[chosen])
+        body = variants[chosen]
+        if not isinstance(body, Mapping):
+            self.problem(("variants", chosen), f"must be a table, not {body!r}")
+            return document
+        return _merged(document, body)
 
     def _expanded(self, document: Mapping[str, Any]) -> dict[str, Any]:
         """The document with each `"AI{n}"` point written out `repeat` times, its addresses `stride` apart."""
@@ -160,10 +165,13 @@ class _ProfileReader:
             if "{n}" not in name or not isinstance(repeat, int):
                 points[name] = raw
                 continue
+            if not 1 <= repeat <= _MOST_REPEATS:
+                self.problem(("points", name, "repeat"), f"must lie between 1 and {_MOST_REPEATS}")
+                continue
             body = {key: value for key, value in raw.items() if key != "repeat"}
             for n in range(1, repeat + 1):
                 self.aliases[name.replace("{n}", str(n))] = name
-                points[name.replace("{n}", str(n))] = _shifted(body, n - 1, body.get("stride", 1))
+                points[name.replace("{n}", str(n))] = _shifted(body, n - 1, 1)
         return dict(document) | {"points": points}
 
     def _points(self, root: Table, reader: PointReader) -> dict[str, Point]:
@@ -204,11 +212,13 @@ def _shifted(body: Any, steps: int, stride: int) -> Any:
     if isinstance(body, Sequence):
         return [_shifted(item, steps, stride) if isinstance(item, Mapping | str) else item for item in body]
     mine = body.get("stride", stride)
+    if not isinstance(mine, int):  # kept, and then found to be no key of a point
+        return body
     result = {key: value for key, value in body.items() if key != "stride"}
     for key, value in result.items():
         if key in {"address", "doc_register"} and isinstance(value, int):
             result[key] = value + steps * mine
-        elif key == "block" and isinstance(value, list):
+        elif key == "block" and isinstance(value, list) and value and isinstance(value[0], int):
             result[key] = [value[0] + steps * mine, *value[1:]]
         elif isinstance(value, Mapping | list | str):
             result[key] = _shifted(value, steps, mine)

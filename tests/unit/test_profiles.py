@@ -269,3 +269,46 @@ def test_a_mistake_about_coils_and_inputs_is_named(old: str, new: str, path: str
     with pytest.raises(ConfigError) as caught:
         parse(SWITCHES.replace(old, new), "mine.toml")
     assert any(problem.path == path and said in problem.text for problem in caught.value.problems), caught.value
+
+
+HOSTILE = """\
+id = "mine"
+model = "My instrument"
+[points.level]
+function = 3
+address = 7
+type = "f32"
+unit = "pH"
+"""
+
+
+@pytest.mark.parametrize(
+    ("more", "path", "said"),
+    [
+        ("scale = 1e-320", "points.level.scale", "too small to calculate with"),
+        ("scale = nan", "points.level.scale", "no number to calculate with"),
+        ('scale = "1e999999999"', "points.level.scale", "must be a number or a fraction"),
+        (f"scale = {'9' * 400}", "points.level.scale", "no number to calculate with"),
+        ("offset = inf", "points.level.offset", "no number to calculate with"),
+        ("fail_below = nan", "points.level.fail_below", "no number to calculate with"),
+        ("sentinels = [nan]", "points.level.sentinels", "must be finite"),
+        ("resolution = 0", "points.level.resolution", "must be above zero"),
+        ("block = [-5, 100]", "points.level", "beyond the addresses there are"),
+        ("limits = { max_registers = 2, even_start = true }", "points.level", "3 registers from 6 in one request"),
+        ("limits = { max_registers = 2, align = 2 }", "points.level", "4 registers from 6 in one request"),
+        ('status = [{ address = 9, type = "u16", rule = [1] }]', "points.level.status[0].rule", "must be a text"),
+    ],
+)
+def test_a_number_or_a_request_that_cannot_be_is_refused_when_the_file_is_read(more: str, path: str, said: str) -> None:
+    """Not at the first poll, where it would end the polling of the whole line; and never by a hang."""
+    text = f"{more}\n{HOSTILE}" if more.startswith("limits") else f"{HOSTILE}{more}\n"
+    with pytest.raises(ConfigError) as caught:
+        parse(text, "mine.toml")
+    assert any(p.path == path and said in p.text for p in caught.value.problems), caught.value.problems
+
+
+def test_a_repeated_point_is_not_written_out_without_end() -> None:
+    """A billion inputs are a mistake, named at once."""
+    text = HOSTILE.replace("points.level", 'points."AI{n}"') + "repeat = 1000000000\n"
+    with pytest.raises(ConfigError, match="must lie between 1 and 512"):
+        parse(text, "mine.toml")
