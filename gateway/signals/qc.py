@@ -5,7 +5,7 @@ before conversion, spike, rate of change, flat line and order in time. A value i
 number and gains a flag.
 """
 
-from math import inf, isfinite
+from math import isfinite
 
 from gateway.model import Fault, Instant, Mode, Quality, Reading, Sample
 from gateway.signals.diagnosis.catalogue import COUNTING, DAMPING
@@ -41,6 +41,8 @@ DISAGREE = "interlock"
 _MISSING = frozenset({Fault.SILENT, Fault.BUS_DOWN, Fault.BAD_REPLY, Fault.NO_SAMPLE})
 _UNCOMPARED = frozenset({"fail_span", "current_failure", "order"}.union(fault.value for fault in Fault))
 """A reading with one of these was never held against its neighbours."""
+_ABSURD = 1e30
+"""No instrument shows as much in any unit, and sums and squares of it overflow: fails without any span, too. Ours."""
 _US_PER_MIN = 60_000_000
 
 
@@ -108,13 +110,15 @@ class QualityControl:
         if self._loop is not None and not sentinel:
             current, quality = self._loop.judge(value, at.mono_us)
             if quality is not Quality.GOOD and not self._loop.measures:
-                value = channel.conversion(value)
-                return Reading(sample.channel, at, sample.raw, value, quality, (current,), sample.mode, dry)
+                return Reading(
+                    sample.channel, at, sample.raw, self._finite(value), quality, (current,), sample.mode, dry
+                )
         if not self._plain:
             value = channel.conversion(value)
         if sentinel or not self._fail_low <= value <= self._fail_high:
             test = Fault.SENTINEL.value if sentinel else "fail_span"
-            return Reading(sample.channel, at, sample.raw, value, Quality.FAIL, (test,), sample.mode, dry)
+            number = value if isfinite(value) else None  # a finite number that its unit's conversion took too far
+            return Reading(sample.channel, at, sample.raw, number, Quality.FAIL, (test,), sample.mode, dry)
         doubts: tuple[str, ...] = ()
         if current or rewetted or disagree:
             said = (current, "rewetted" if rewetted else "", DISAGREE if disagree else "")
@@ -140,7 +144,8 @@ class QualityControl:
             self._last, self._last_us = value, mono_us
 
     def _finite(self, value: float | None) -> float | None:
-        return self.channel.conversion(value) if value is not None and isfinite(value) else None
+        number = self.channel.conversion(value) if value is not None else None
+        return number if number is not None and isfinite(number) else None
 
     def _compare(
         self, sample: Sample, at: Instant, value: float, doubts: tuple[str, ...], *, still_expected: bool, dry: bool
@@ -207,8 +212,8 @@ class QualityControl:
 
 
 def _bounds(span: Span) -> tuple[float, float]:
-    """Both bounds as numbers, an open one infinite: these are compared with every sample."""
-    return (-inf if span.low is None else span.low, inf if span.high is None else span.high)
+    """Both bounds as numbers: these are compared with every sample."""
+    return (-_ABSURD if span.low is None else span.low, _ABSURD if span.high is None else span.high)
 
 
 _ORDER = {Quality.NOT_EVALUATED: 0, Quality.GOOD: 1, Quality.SUSPECT: 2, Quality.MISSING: 3, Quality.FAIL: 4}

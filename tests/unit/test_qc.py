@@ -1,10 +1,11 @@
 """Quality control: each test, its flag, and that the worst wins; the number always stays."""
 
 import math
+from dataclasses import replace
 
 import pytest
 
-from gateway.model import Fault, Mode, Quality, Reading, Sample
+from gateway.model import Fault, Instant, Mode, Quality, Reading, Sample
 from gateway.signals.qc import Evidence, QualityControl, evidence
 from gateway.site import Conversion, Span
 from tests.support.bench_site import S, at, channel
@@ -132,3 +133,15 @@ def test_a_sample_not_later_than_the_newest_takes_part_in_nothing() -> None:
 def test_what_a_reading_may_say_to_a_rule(quality: Quality, tests: tuple, mode: Mode, dry: bool, weight: int) -> None:
     """SUSPECT from spike, rate or flat line counts; dry, failed and maintenance readings say nothing."""
     assert evidence(Reading("ph", at(0), (), 7.0, quality, tests, mode, dry)) == weight
+
+
+@pytest.mark.parametrize("number", [1e31, -1e31, 1e200, 1.7e308, -1.7e308])
+@pytest.mark.parametrize("gain", [1.0, 1e3])
+def test_a_number_beyond_all_instruments_fails_without_any_span(number: float, gain: float) -> None:
+    """A swapped 64-bit float is a finite number too: it fails, stops nothing, and is never stored as infinite."""
+    spec = replace(channel(), conversion=Conversion(gain))
+    reading = QualityControl(spec).assess(Sample("flow", Instant(0, 0), (), number))
+    assert (reading.quality, reading.tests) == (Quality.FAIL, ("fail_span",))
+    assert reading.value is None or math.isfinite(reading.value)
+    faulty = QualityControl(spec).assess(Sample("flow", Instant(0, 0), (), number, Fault.DEVICE_FAULT))
+    assert faulty.value is None or math.isfinite(faulty.value)
