@@ -34,6 +34,7 @@ class DeviceState:
     asked_us: int = 0  # the last poll that was begun
     latencies: Latencies = field(default_factory=Latencies)
     codes: dict[Register, float] = field(default_factory=dict)  # of registers that must not change
+    counts: dict[Register, tuple[float, int]] = field(default_factory=dict)  # of those that must, and since when
     started_us: int | None = None  # its start command, if it has answered ever since
     heard_us: int | None = None  # the last poll it answered
     warm_at_us: int | None = None  # from then on its answers count

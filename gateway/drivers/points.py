@@ -12,7 +12,7 @@ from gateway.model import Fault, Quality
 from gateway.site import Conversion
 from gateway.units import conversion
 
-__all__ = ["Decoded", "Words", "read_fact", "read_point", "still_the_same", "worse"]
+__all__ = ["Decoded", "Words", "read_fact", "read_point", "still_moving", "still_the_same", "worse"]
 
 Words = Mapping[tuple[int, int], int]  # (function, wire address) -> register
 
@@ -69,6 +69,25 @@ def still_the_same(point: Point, words: Words, decoded: Decoded, codes: dict[Reg
             if code != was:
                 note = f"{rule.name} was {was:g} and is {code:g}: somebody changed the instrument"
                 return Decoded(decoded.raw, None, Fault.WRONG_UNIT, Quality.FAIL, note)
+    return decoded
+
+
+def still_moving(
+    point: Point, words: Words, decoded: Decoded, counts: dict[Register, tuple[float, int]], at_us: int, for_us: int
+) -> Decoded:
+    """The same reading, unless a count that goes on while the instrument measures has stood for so long.
+
+    `counts` holds of each register what it was and when it was first seen so. The number is kept, and has failed.
+    """
+    for rule in (point.slot(words) or point).status:
+        if rule.kind == "moves":
+            count = rule.register.number(_raw(rule.register, words))
+            was, since_us = counts.get(rule.register, (None, at_us))
+            if count != was:
+                counts[rule.register] = count, at_us
+            elif at_us - since_us >= for_us and decoded.fault is None:
+                note = f"{rule.name} stands at {count:g}: the values are old"
+                return Decoded(decoded.raw, decoded.value, Fault.DEVICE_FAULT, Quality.FAIL, note)
     return decoded
 
 
@@ -194,7 +213,7 @@ def _status(rule: StatusRule, words: Words) -> tuple[Quality, str]:
     """The worst that the status register says, with its meaning."""
     register = rule.register
     number = register.number(_raw(register, words))
-    if rule.kind == "unchanged":
+    if rule.kind in ("unchanged", "moves"):
         return Quality.GOOD, ""  # what it was before is the poll's to know
     if rule.kind == "band":
         quality = rule.band.judge(number)

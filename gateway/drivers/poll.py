@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from gateway.drivers.device_state import DeviceState
 from gateway.drivers.modbus import BadCheckSum, ModbusLine
 from gateway.drivers.plan import Read, ReadPlan, spans_of
-from gateway.drivers.points import read_point, still_the_same
+from gateway.drivers.points import read_point, still_moving, still_the_same
 from gateway.drivers.profile import Point, Profile, Register, Span
 from gateway.errors import BadReply, DeviceFault, DeviceSilent, DriverError, NoSuchRegister
 from gateway.model import Fault, Instant, Quality, Sample
@@ -26,6 +26,7 @@ WARM_UP = "warm_up"
 """The test of a reading that was taken too early after a device was silent: it may have lost its power."""
 
 _ILLEGAL_FUNCTION = 1
+_STANDS_POLLS = 3  # trade practice: a value is stale after three polls in which nothing moved
 _LEAST_RETRY = 0.25  # of the timeout must be left for a second try to make sense
 _AT_ONCE: Turn = nullcontext()
 _UNHEARD = frozenset({Fault.SILENT, Fault.BUS_DOWN, Fault.BAD_REPLY})
@@ -209,6 +210,7 @@ class DevicePoll:
                 return self._without_number(channel, at, fault, str(error or ""), _words_of(point.register, words))
         expected = channel.source_unit or point.unit or channel.unit
         decoded = still_the_same(point, words, read_point(point, words, expected), state.codes)
+        decoded = still_moving(point, words, decoded, state.counts, at.mono_us, _STANDS_POLLS * channel.poll_us)
         sample = Sample(channel.name, at, decoded.raw, decoded.value, decoded.fault, decoded.quality)
         return self._placed(sample, point, expected, decoded.note)
 

@@ -94,9 +94,10 @@ class StatusRule:
     """What a status register says of the value beside it.
 
     `kind` is `codes` (the number is looked up), `bits` (every set bit is looked up by its position in the manual's
-    `numbering`, the worst counts), `band` (the number must lie in `band`) or `unchanged` (a code that nobody documents:
-    what it was with the first sound value it must go on being; the poll remembers it). `meanings` gives quality and
-    text per code or bit; one that is not listed means `otherwise`.
+    `numbering`, the worst counts), `band` (the number must lie in `band`), `unchanged` (a code that nobody documents:
+    what it was with the first sound value it must go on being) or `moves` (a count that goes on while the instrument
+    measures); of both the poll remembers what they were. `meanings` gives quality and text per code or bit; one that
+    is not listed means `otherwise`.
     """
 
     register: Register

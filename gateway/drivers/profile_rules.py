@@ -107,11 +107,12 @@ class RuleReader:
         return None if register is None else UnitRule(register, table.coded(codes, str), refined)
 
     def status_rule(self, table: Table) -> StatusRule | None:
-        """The register that judges the value: by a named rule, by the one number it must hold (`equals`), or by going
-        on holding what it held (`unchanged`)."""
+        """The register that judges the value: by a named rule, by the one number it must hold (`equals`), by going on
+        holding what it held (`unchanged`), or by never standing still (`moves`)."""
         register = self.register(table, function=3)
-        if "unchanged" in table.left:
-            return self._unchanged(table, register)
+        for kind in ("unchanged", "moves"):
+            if kind in table.left:
+                return self._remembered(table, register, kind)
         if "equals" in table.left:
             return self._equals(table, register)
         rule_name = str(table.left.get("rule", "status"))
@@ -147,12 +148,12 @@ class RuleReader:
             return None
         return None if register is None else StatusRule(register, "codes", {wanted: (Quality.GOOD, "")}, name=name)
 
-    def _unchanged(self, table: Table, register: Register | None) -> StatusRule | None:
-        if table.take("unchanged", bool) is not True:
-            table.problem((*table.path, "unchanged"), "must be true, or be left out")
+    def _remembered(self, table: Table, register: Register | None, kind: str) -> StatusRule | None:
+        if table.take(kind, bool) is not True:
+            table.problem((*table.path, kind), "must be true, or be left out")
         name = table.take("name", str, "status")
         table.done()
-        return None if register is None else StatusRule(register, "unchanged", name=name)
+        return None if register is None else StatusRule(register, kind, name=name)
 
     def _reference(self, table: Table, key: str, tables: Mapping[str, Any]) -> dict[str, Any]:
         name = table.take(key, str)
