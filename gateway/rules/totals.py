@@ -27,6 +27,7 @@ INCOMPLETE = "incomplete"
 """Stands beside a volume that is at least so much: some of the day was not seen. It changes no quality."""
 
 _BLOCK_US = 3_600_000_000  # ours: over an hour a minute of difference in the readings is 2 %
+_SET_BACK_US = 3_600_000_000  # ours: a clock that lies further back was wrong before
 _LEAST_VALID = 0.98  # of the block, ours: what the flow did in the rest cannot be more than the allowed share
 _ALMOST_ALL = 0.99  # of the day so far, ours: single lost polls do not make a day incomplete
 _TOLD = frozenset({
@@ -101,7 +102,7 @@ class Totals(Watch):
         if increment.meaning is Meaning.REFUSED:
             return
         day = local_date(at.utc_us, self._zone)
-        if day.isoformat() != self._day:
+        if day.isoformat() != self._day and not self._is_set_back(day, at):
             self._enter(day, reading, increment, seen_us, said)
         self._counted = before + increment.volume
         if not increment.whole:
@@ -123,6 +124,12 @@ class Totals(Watch):
             said.notes.append(Note("totalizer", reading.at, body))
         self._refused = refused
 
+    def _is_set_back(self, day: date, at: Instant) -> bool:
+        """Whether a clock put back a little has come to lie before a midnight that is done: no day is closed twice."""
+        if not self._day or day.isoformat() > self._day:
+            return False
+        return midnight_us(date.fromisoformat(self._day), self._zone) - at.utc_us <= _SET_BACK_US
+
     def _enter(self, day: date, reading: Reading, increment: Increment, seen_us: int, said: Said) -> None:
         """Close the day before, and begin this one.
 
@@ -131,7 +138,8 @@ class Totals(Watch):
         """
         at, before = reading.at, self._counted
         span_us = at.mono_us - seen_us
-        known = increment.meaning is Meaning.FIRST or span_us <= self._hold_us
+        forward = day.isoformat() > self._day  # else the clock was far off, and a day is seen again in part
+        known = (increment.meaning is Meaning.FIRST or span_us <= self._hold_us) and forward
         late_us = min(max(0, at.utc_us - midnight_us(day, self._zone)), span_us)
         late = increment.volume * late_us // span_us if known and span_us > 0 else 0
         begun = self._midnight is not None

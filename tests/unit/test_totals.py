@@ -170,6 +170,21 @@ def test_a_poll_over_midnight_is_shared_out_by_time(tmp_path: Path) -> None:
     assert day.body["volume"] == pytest.approx(50 * 3590 / 60 / GAL_PER_M3, rel=1e-6)  # read first at 23:00:10
 
 
+def test_a_clock_that_is_set_back_over_midnight_closes_no_day_twice(tmp_path: Path) -> None:
+    """At 00:01 it is put back to 23:58, and passes midnight again: one line for the day, with all its water."""
+    manhole = Manhole(tmp_path, start_s=-2 * HOUR)
+    manhole.run(range(-2 * HOUR, 61, 30), steady(60.0), counting(60.0))
+    for second in range(90, 600, 30):
+        at = moment(second)
+        put_back = Instant(at.utc_us - 180 * S, at.mono_us)
+        samples = [Sample("flow", put_back, (), 60.0), Sample("total", put_back, (), counting(60.0)(second))]
+        manhole.outcomes.append(manhole.pipeline.process(samples, put_back))
+    (closed,) = manhole.notes("totalizer_day")
+    assert closed.body["date"] == "2023-11-13"
+    assert closed.body["volume"] * GAL_PER_M3 == pytest.approx(7200, rel=1e-3)
+    assert manhole.last("today").value == pytest.approx(570, rel=1e-3)  # since the midnight that counted
+
+
 def test_a_reset_is_said_and_leaves_the_day_open(tmp_path: Path) -> None:
     """The technician resets the counter at one: what it shows since is counted, and the day is at least that much."""
     manhole = Manhole(tmp_path, start_s=-HOUR)
