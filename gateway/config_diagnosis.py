@@ -18,6 +18,15 @@ class AgreementTable(Table):
     """How long they may be apart; 10 min unless stated."""
 
 
+class HeatTable(Table):
+    """[channels.NAME.diagnosis.heat]: hours in hot water after which a glass electrode wants a check in buffer."""
+
+    channel: Word
+    """The temperature beside it."""
+    above: Quantity = (50.0, "degC")
+    hours: Annotated[int, Field(ge=1, le=20_000)]
+
+
 class DiagnosisTable(Table):
     """[channels.NAME.diagnosis]: what is looked for, and how far it may go."""
 
@@ -36,6 +45,8 @@ class DiagnosisTable(Table):
     """More than a level moves in one poll; 10 cm for levels that a device measures."""
     dry_after: Duration | None = None
     """A glass electrode out of the water for so long wants a visit; 24 h for pH that the interlock applies to."""
+    heat: HeatTable | None = None
+    """Hot water ages glass; not counted unless stated."""
     night: Annotated[float, Field(gt=-1, lt=10, allow_inf_nan=False)] | None = None
     """The value of 2 to 5 in the night beside that of 7 nights before, as a share: -0.3 is fallen by 30 %."""
 

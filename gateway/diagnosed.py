@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-__all__ = ["NOTHING", "Agreement", "Diagnosed", "Tamper"]
+__all__ = ["NOTHING", "Agreement", "Diagnosed", "Heat", "Tamper"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,6 +20,15 @@ class Agreement:
 
 
 @dataclass(frozen=True, slots=True)
+class Heat:
+    """The heat a glass bears before it wants a check: `hours` above `above`, in the unit of temperature `channel`."""
+
+    channel: str
+    above: float
+    hours: int
+
+
+@dataclass(frozen=True, slots=True)
 class Diagnosed:
     """What is looked for in the readings of one channel; values are in its unit (docs/quality.md 4)."""
 
@@ -31,6 +40,7 @@ class Diagnosed:
     glass: bool = False  # a pH near 7 that does not move while the discharge does
     jump: float | None = None  # further in one poll than a level moves
     dry_us: int | None = None  # a glass electrode out of the water for so long
+    heat: Heat | None = None  # a glass electrode in hot water
     night: float | None = None  # the value of the small hours, changed by this share in 7 days: below zero, fallen
     agreement: Agreement | None = None
     compensated_by: str | None = None  # the temperature that corrects this pH

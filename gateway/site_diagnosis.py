@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from gateway.diagnosed import Agreement, Diagnosed, Tamper
+from gateway.diagnosed import Agreement, Diagnosed, Heat, Tamper
 from gateway.drivers.profile import Point
 from gateway.outputs.wired import ContactInput, ContactRole
 from gateway.problems import Problems
@@ -83,6 +83,7 @@ class _Reader:
             glass=ph and _asked(asked.glass, default=True),
             jump=self._jump(default=level and wired),
             dry_us=self._dry(default=ph and channel.name in discharging.applies_to),
+            heat=self._heat(),
             night=asked.night or None,
             agreement=None if table.agrees_with is None else self._agreement(table.agrees_with),
             compensated_by=self._compensated_by(),
@@ -125,6 +126,25 @@ class _Reader:
             if default
             else None
         )
+
+    def _heat(self) -> Heat | None:
+        table = self.table.diagnosis.heat
+        if table is None:
+            return None
+        other = self.channels.get(table.channel)
+        if self.channel.quantity != "pH":
+            self._error(("diagnosis", "heat"), "is for pH only")
+        elif other is None:
+            if table.channel not in self.tree.channels:
+                hint = did_you_mean(table.channel, self.channels)
+                self._error(("diagnosis", "heat", "channel"), f"there is no channel {table.channel!r}{hint}")
+        elif other.quantity != "temperature":
+            self._error(("diagnosis", "heat", "channel"), f"{other.name} measures {other.quantity}, not temperature")
+        else:
+            path: Path = ("channels", self.channel.name, "diagnosis", "heat", "above")
+            above = convert(table.above, other.unit, self.problems, path)
+            return None if above is None else Heat(other.name, above, table.hours)
+        return None
 
     def _agreement(self, table: "AgreementTable") -> Agreement | None:
         other = self.channels.get(table.channel)

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from gateway.config import load
-from gateway.diagnosed import Agreement, Tamper
+from gateway.diagnosed import Agreement, Heat, Tamper
 from gateway.errors import ConfigError
 from gateway.model import Quality, Sample
 from gateway.shipped import shipped
@@ -180,3 +180,29 @@ def test_a_profile_may_say_its_resolution(tmp_path: Path) -> None:
     path.write_text(text, encoding="utf-8")
     resolution = load(path).channels["level"].diagnosed.resolution
     assert resolution == pytest.approx(0.001 * 100_000 / (1000 * 9.80665) / 0.3048, rel=1e-3)
+
+
+def test_the_heat_of_a_glass_is_counted_in_the_unit_of_its_temperature(tmp_path: Path) -> None:
+    """50 degC unless stated, in what the other channel shows; 122 degF is the same."""
+    plain = site(tmp_path, ph='diagnosis.heat = { channel = "temperature", hours = 500 }').channels["ph"].diagnosed.heat
+    assert plain == Heat("temperature", 50.0, 500)
+    stated = 'diagnosis.heat = { channel = "temperature", above = "140 degF", hours = 5 }'
+    heat = site(tmp_path, ph=stated).channels["ph"].diagnosed.heat
+    assert heat is not None
+    assert heat.above == pytest.approx(60.0)
+
+
+@pytest.mark.parametrize(
+    ("channel", "other", "path", "text"),
+    [
+        ("level", "temperature", "channels.level.diagnosis.heat", "is for pH only"),
+        ("ph", "flow", "channels.ph.diagnosis.heat.channel", "flow measures flow, not temperature"),
+        ("ph", "temprature", "channels.ph.diagnosis.heat.channel", "there is no channel 'temprature'"),
+    ],
+)
+def test_heat_that_nobody_can_count_is_a_mistake(
+    channel: str, other: str, path: str, text: str, tmp_path: Path
+) -> None:
+    """Each with its path."""
+    told = mistakes(tmp_path, **{channel: f'diagnosis.heat = {{ channel = "{other}", hours = 500 }}'})
+    assert text in told[path]

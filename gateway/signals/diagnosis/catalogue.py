@@ -78,6 +78,9 @@ CATALOGUE: tuple[Diagnosis, ...] = (
     Diagnosis(
         "dry_glass", "M", "put the probe where it stays wet, and check it in buffer", _GOOD, advice=True, dry=True
     ),
+    Diagnosis(
+        "hot_glass", "M", "check the electrode in two buffers: it has been in hot water for long", _GOOD, advice=True
+    ),
     Diagnosis("night_fall", "M", "clean the probe", _GOOD, advice=True),
     Diagnosis("night_rise", "M", "clear debris from the flume or the probe", _GOOD, advice=True),
 )

@@ -15,7 +15,7 @@ MINUTE_US = 60_000_000
 _WORST_FIRST = {Quality.FAIL: 0, Quality.MISSING: 1, Quality.SUSPECT: 2, Quality.NOT_EVALUATED: 3, Quality.GOOD: 4}
 _FLAGS = frozenset({
     "attenuated", "held", "broken_glass", "disagreement", "compensation", "over_pipe", "dry_glass", "night_fall",
-    "night_rise", "standing_water",
+    "night_rise", "standing_water", "hot_glass",
 })  # fmt: skip
 """What the tests of this frame raise: no reason for them to stop listening."""
 _HEARD = COUNTING | _FLAGS

@@ -10,6 +10,7 @@ from gateway.signals.diagnosis.attenuation import Attenuation
 from gateway.signals.diagnosis.dry import DryGlass
 from gateway.signals.diagnosis.frame import Health, Test
 from gateway.signals.diagnosis.glass import BrokenGlass
+from gateway.signals.diagnosis.heat import HotGlass
 from gateway.signals.diagnosis.held import Held
 from gateway.signals.diagnosis.motion import witnesses_of_motion
 from gateway.signals.diagnosis.night import NightValue
@@ -101,6 +102,9 @@ class SensorDiagnosis(Watch):
             dry = DryGlass(health, channel)
             self._tests.append(dry)
             health.listen(dry, dry=True)
+        if diagnosed.heat is not None:
+            heat = HotGlass(health, channel)
+            self._add(heat, each=[name], minutes=[diagnosed.heat.channel])
         if diagnosed.night is not None:
             self._add(NightValue(health, channel, ZoneInfo(site.time_zone)), minutes=[name])
 
