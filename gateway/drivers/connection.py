@@ -9,6 +9,7 @@ import asyncio
 import logging
 import select
 import termios
+import traceback
 from collections.abc import Callable
 
 from pymodbus import FramerType, ModbusException
@@ -73,6 +74,7 @@ class Connection:
                 return await create()
             except (OSError, ValueError, termios.error) as error:
                 causes.append(error)
+                _let_go(error)
                 raise OSError(str(error)) from error
 
         client.ctx.call_create = noting_why
@@ -165,6 +167,17 @@ class Connection:
         client.ctx.framer = framer(self._received)
         client.ctx.max_buffer_size = _BUFFER_BYTES
         return client
+
+
+def _let_go(error: Exception) -> None:
+    """Closes a serial port that the library opened, locked, and then could not set to the line's characters.
+
+    It keeps no way to it but the frames of the error; left there, the next attempt finds the port in use by nobody.
+    """
+    for frame, _line in traceback.walk_tb(error.__traceback__):
+        port = getattr(frame.f_locals.get("self"), "sync_serial", None)
+        if port is not None:
+            port.close()
 
 
 def _at_once(sender: TransactionManager) -> Callable[..., None]:
