@@ -4,6 +4,7 @@ Command line, page, MQTT, text reply and push-button only parse and print. An ac
 it is answered, and repeating one with the same id gives the first answer again.
 """
 
+import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Protocol
@@ -61,8 +62,10 @@ async def execute(gateway: Gateway, command: Command) -> dict[str, Any]:
 
     `not_recorded` says why what was done is not on disk yet: a disk that fails stops nobody's work, and is told.
     """
-    if command.id and command.id in gateway.answered:
-        return gateway.answered[command.id]
+    # The whole command is the key: an id that somebody used for another one must not swallow this one.
+    key = json.dumps([command.id, command.name, command.actor, command.args], sort_keys=True, default=str)
+    if command.id and key in gateway.answered:
+        return gateway.answered[key]
     try:
         answer = await _carry_out(gateway, command)
         if answer["ok"] and command.name not in _ONLY_ASK and (why := gateway.faults.get("journal")):
@@ -72,7 +75,7 @@ async def execute(gateway: Gateway, command: Command) -> dict[str, Any]:
     if command.id:
         while len(gateway.answered) >= _REMEMBERED:
             del gateway.answered[next(iter(gateway.answered))]
-        gateway.answered[command.id] = answer
+        gateway.answered[key] = answer
     return answer
 
 

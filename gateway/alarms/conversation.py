@@ -13,9 +13,11 @@ from gateway.alarms.reply import Reply, Verb, parse
 from gateway.model import AlarmState, Instant, Message, MessageKind, Severity
 from gateway.site import Contact, Site
 
-__all__ = ["MOST_ANSWERS", "Asked", "Conversation"]
+__all__ = ["MOST_ANSWERS", "MOST_MISSES", "Asked", "Conversation"]
 
 MOST_ANSWERS = 12
+MOST_MISSES = 5
+"""Wrong PINs of one person within an hour, after which no PIN is right: 10,000 would take 80 days."""
 _HOUR_US = 3_600_000_000
 _KEPT_US = 14 * 24 * _HOUR_US  # a provider's list and a modem's memory show nothing that is older
 _MOST_SEEN = 500
@@ -54,6 +56,7 @@ class Conversation:
         self._by_ending = {number[-_NATIONAL:]: contact for number, contact in self._by_number.items()}
         self._seen: dict[str, int] = {}  # key of a text: when it was acted on, utc_us
         self._told: dict[str, _Told] = {}  # by contact: what they were last told of
+        self._misses: dict[str, list[int]] = {}  # contact: when a wrong PIN came, mono_us
         self._answers: dict[str, list[int]] = {}  # contact: when they were answered, mono_us
 
     def told(self, messages: Iterable[Message]) -> dict[str, Any]:
@@ -89,7 +92,9 @@ class Conversation:
         self._answers[contact.id] = [*times, now.mono_us] if answered else times
         return answered
 
-    def understand(self, sender: str, text: str, pin: Mapping[str, str], sent_utc_us: int | None = None) -> Asked:
+    def understand(
+        self, sender: str, text: str, pin: Mapping[str, str], sent_utc_us: int | None = None, now_us: int = 0
+    ) -> Asked:
         """What a text comes to. `pin` holds the PIN of every contact that has one, by contact id; `sent_utc_us` is when
         its path says that it was sent."""
         contact = self._who(sender)
@@ -99,8 +104,8 @@ class Conversation:
         if reply.verb in {Verb.STATUS, Verb.HELP, Verb.UNCLEAR}:
             return Asked(contact, reply)
         wanted = pin.get(contact.id, "")
-        if wanted and wanted not in {reply.pin, reply.number}:
-            return Asked(contact, reply, refused="pin")
+        if wanted and (why := self._without_pin(contact, reply, wanted, now_us)):
+            return Asked(contact, reply, refused=why)
         number = "" if wanted and reply.number == wanted else reply.number
         try:
             alarm, occurrence = self._meant(contact, reply.code, number, sent_utc_us)
@@ -113,6 +118,19 @@ class Conversation:
                 return Asked(contact, reply, refused="an alarm this severe is not shelved by text")
             return Asked(contact, reply, "shelve", {**args, "for": reply.duration, "reason": "by text"})
         return Asked(contact, reply, "ack", args)
+
+    def _without_pin(self, contact: Contact, reply: Reply, wanted: str, now_us: int) -> str:
+        """Why nothing is done, empty when the PIN is right: a forged number must not try them all."""
+        misses = [at_us for at_us in self._misses.get(contact.id, []) if now_us - at_us < _HOUR_US]
+        if len(misses) >= MOST_MISSES:
+            self._misses[contact.id] = misses
+            return f"{MOST_MISSES} wrong PINs within an hour: use another way, or wait"
+        if wanted in {reply.pin, reply.number}:
+            self._misses.pop(contact.id, None)
+            return ""
+        if reply.pin or reply.number:
+            self._misses[contact.id] = [*misses, now_us]
+        return "pin"
 
     def waiting(self) -> tuple[str, ...]:
         """The codes of the alarms that wait for an acknowledgement."""

@@ -40,6 +40,9 @@ _AT_ONCE = 8  # requests; one more waits
 _WHOLE = 2  # times the time-out of one step is the most for a whole request, however slowly it is answered
 _OF_THE_TEXT = frozenset({400, 413, 414, 422})  # refusals of this text; any other 4xx is of the account or the address
 
+_OF_OUR_NUMBER = frozenset({21212, 21603, 21606, 21608, 21611, 21612, 21659, 21660})
+"""Codes of a 400 that are about the number we send from or the account, not about the text (Twilio's error list)."""
+
 _FATES = {
     "accepted": Fate.PENDING, "scheduled": Fate.PENDING, "queued": Fate.PENDING, "sending": Fate.PENDING,
     "sent": Fate.PENDING, "delivered": Fate.DELIVERED, "read": Fate.DELIVERED, "undelivered": Fate.FAILED,
@@ -199,7 +202,7 @@ class HttpSms(Notifier):
             return said
         if status in {429, 408}:
             raise TryLater(reason, _seconds(retry_after, self._clock.now().utc_us))
-        if status in _OF_THE_TEXT:
+        if status in _OF_THE_TEXT and answer.get("code") not in _OF_OUR_NUMBER:
             raise Refused(reason)
         if 400 <= status < 500:
             # Wrong token, no credit, closed account, wrong address: no fault of the text, and nothing a text should be

@@ -92,7 +92,8 @@ class Inbox:
 
     async def _act(self, path: str, text: Inbound) -> None:
         """One text: carried out, recorded with who sent it, answered."""
-        asked = self._conversation.understand(text.sender, text.text, self._pins(), text.at_utc_us)
+        heard_us = self._station.clock.now().mono_us
+        asked = self._conversation.understand(text.sender, text.text, self._pins(), text.at_utc_us, heard_us)
         answer: dict[str, Any] = {"ok": not asked.refused, "error": asked.refused}
         if asked.contact is not None and asked.command:
             answer = await self._carry(asked.command, asked.contact.name, asked.args or {}, text.key)

@@ -12,6 +12,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, Protocol, TypeVar
 
+from gateway.alarms.gsm7 import SEGMENT_SEPTETS, clip
 from gateway.alarms.notifier import Fate, Notifier, Receipt
 from gateway.backoff import Backoff
 from gateway.clock import Clock
@@ -19,7 +20,7 @@ from gateway.errors import InDoubt, Refused, StoreError, TryLater
 from gateway.model import Instant, Message
 from gateway.site import Contact
 
-__all__ = ["NOT_RECORDED", "Outbox", "OwedText", "REPEAT", "TextCounts", "TextDelivery"]
+__all__ = ["NOT_RECORDED", "Outbox", "OwedText", "REPEAT", "TextCounts", "TextDelivery", "marked"]
 
 log = logging.getLogger(__name__)
 
@@ -101,6 +102,11 @@ def _retrieved(task: asyncio.Task[Any]) -> None:
     """Take note of how work ended that nobody waits for any more."""
     if not task.cancelled():
         task.exception()
+
+
+def marked(text: str, marks: str) -> str:
+    """A text with marks behind it, in one segment: a second one may be lost alone. What gives way is its middle."""
+    return clip(text, SEGMENT_SEPTETS - len(marks)) + marks if marks else text
 
 
 class TextDelivery:
@@ -221,7 +227,8 @@ class TextDelivery:
             await self._record(key, _Step("sending"))
         repeat = text.status == "unknown" and fate is Fate.UNKNOWN
         self._count(attempts=1, repeated=repeat)
-        body = message.text + (REPEAT if repeat else "") + (NOT_RECORDED if unrecorded else "")
+        marks = (REPEAT if repeat else "") + (NOT_RECORDED if unrecorded else "")
+        body = marked(message.text, marks)
         try:
             receipt = await self._through(contact, body, key)
         except Refused as error:
@@ -244,7 +251,7 @@ class TextDelivery:
                 continue
             prefix = f"{name}:"
             ref = text.provider_ref.removeprefix(prefix) if text.provider_ref.startswith(prefix) else ""
-            for body in (message.text, message.text + REPEAT):
+            for body in (message.text, marked(message.text, REPEAT)):
                 fate = Fate.UNKNOWN
                 with suppress(TimeoutError):
                     async with asyncio.timeout(_PATIENCE_S):
@@ -264,10 +271,10 @@ class TextDelivery:
             if notifier is None:
                 refusals.append(f"{name}: no such notifier")
                 continue
-            again = isinstance(kept, InDoubt) and not body.endswith(REPEAT)
+            again = isinstance(kept, InDoubt) and REPEAT not in body
             try:
                 async with asyncio.timeout(_PATIENCE_S):
-                    receipt = await notifier.send(contact, body + REPEAT if again else body, key)
+                    receipt = await notifier.send(contact, marked(body, REPEAT) if again else body, key)
                 return Receipt(f"{name}:{receipt.provider_ref}", receipt.delivered)
             except Refused as error:
                 refusals.append(f"{name}: {error}")

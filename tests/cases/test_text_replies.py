@@ -196,6 +196,25 @@ def test_without_the_pin_nothing_is_done_and_with_it_everything_is(tmp_path: Pat
     story(tmp_path, tell, pin="pin")
 
 
+def test_five_wrong_pins_close_the_door_for_an_hour(tmp_path: Path) -> None:
+    """A forged number tries PINs: after the fifth not even the right one is taken, and the answer says so."""
+
+    async def tell(station: Station) -> None:
+        await station.acid()
+        await station.settled()
+        for wrong in range(4700, 4705):
+            (asked,) = await station.says(PAT, f"ACK {wrong}")
+            assert "PIN" in asked
+        (closed,) = await station.says(PAT, "ACK 4711")
+        assert "wrong PINs" in closed
+        assert station.alarm() == ("unacknowledged", "")
+        await station.app.clock.sleep(3_600 * S)
+        (taken,) = await station.says(PAT, "ACK 4711")
+        assert "taken" in taken
+
+    story(tmp_path, tell, pin="pin")
+
+
 def test_a_pin_that_cannot_be_read_lets_nobody_through(tmp_path: Path) -> None:
     """A missing file of the PIN is no permission."""
 

@@ -12,8 +12,9 @@ from typing import Any
 import pytest
 
 from gateway.alarms.bench_text import BenchText, provide
+from gateway.alarms.gsm7 import septets
 from gateway.alarms.notifier import Fate, Notifier, Receipt
-from gateway.alarms.notify import TextCounts, TextDelivery
+from gateway.alarms.notify import NOT_RECORDED, REPEAT, TextCounts, TextDelivery, marked
 from gateway.clock import SystemClock
 from gateway.config import load
 from gateway.errors import DeliveryError, DiskFull, Refused, TryLater
@@ -423,3 +424,14 @@ def test_a_folder_that_cannot_be_written_is_tried_later(tmp_path: Path) -> None:
     (tmp_path / "texts").write_text("a file where the folder should be", encoding="utf-8")
     with pytest.raises(TryLater, match=r"texts\.jsonl"):
         asyncio.run(BenchText(tmp_path / "texts", SystemClock()).send(RAY, "text", "a"))
+
+
+@pytest.mark.parametrize("marks", [REPEAT, NOT_RECORDED, REPEAT + NOT_RECORDED, ""])
+@pytest.mark.parametrize("length", [20, 139, 146, 160])
+def test_a_marked_text_is_one_segment_and_keeps_its_code(length: int, marks: str) -> None:
+    """A second segment may be lost alone; both the beginning and the code to send back survive the mark."""
+    text = ("LV-MH3 HIGH " + "x" * 160)[: length - len(" ACK 4-17")] + " ACK 4-17"
+    told = marked(text, marks)
+    assert septets(told) <= 160
+    assert told.startswith("LV-MH3")
+    assert told.endswith("ACK 4-17" + marks)
