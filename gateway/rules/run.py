@@ -128,7 +128,6 @@ class ExceedanceRule(ABC):
         if number >= self._full_scale and self.threshold.saturates(limit):
             self._cannot_tell(Stance.SATURATED, at)
             return findings
-        between = BETWEEN in reading.tests
         value = self._compare.value(number)
         exceeds = self._compare.beyond(number, limit)
         evidence = evidence_beyond(reading, evidence) if exceeds else evidence
@@ -139,7 +138,7 @@ class ExceedanceRule(ABC):
             heard.value(at)
             self._margin = limit - value if self._upward else value - limit
             if exceeds:
-                self._exceeding(value, at, findings, between=between)
+                self._exceeding(value, at, findings, between=BETWEEN in reading.tests)
             elif idle:
                 self.seconds.say(Verdict.COMPLIANT if discharging else Verdict.NO_DISCHARGE, at.mono_us)
                 self.quiet = quiet and not findings
@@ -151,7 +150,7 @@ class ExceedanceRule(ABC):
         if exceeds and self._run is None:
             self.seconds.doubtful(at.mono_us)
         if exceeds or self.active:
-            self._suspect(value, at, findings, exceeds=exceeds, between=between)
+            self._suspect(value, at, findings, exceeds=exceeds, between=BETWEEN in reading.tests)
         return findings
 
     def _amend(self, now: Instant, findings: list[Finding]) -> None:
