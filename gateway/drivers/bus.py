@@ -302,8 +302,7 @@ class PollBus:
         self, entry: Entry, at: Instant, right: LineTurn, only: frozenset[str] | None
     ) -> tuple[PointReading, ...]:
         poll, state = entry.poll, entry.state
-        was_down, failing_since_us = state.down, state.failing_since_us
-        was_failing = state.failures > 0
+        was_failing, was_down, failing_since_us = state.failures > 0, state.down, state.failing_since_us
         state.polls += 1
         state.asked_us = at.mono_us
         try:
@@ -369,6 +368,8 @@ class PollBus:
 
     def _lost(self, at: Instant, why: str) -> None:
         self._troubles.port_lost(at, why)
+        for state in self._states.values():
+            state.out_of_reach(at.mono_us)
         self._down.set()
 
     def _pass(self, device: str) -> None:
@@ -385,7 +386,7 @@ class PollBus:
                 silent_us = now.mono_us - passed_us
                 if now_s - passed_s > self._stuck_s and silent_us > _STUCK_PERIODS * shortest_us[name]:
                     why = f"no poll of {name} came to an end for {silent_us / 1e6:.0f} s"
-                    self._troubles.port_lost(now, why)
+                    self._lost(now, why)
                     raise BusDown(f"bus {self.bus.name}: {why}: opening {self.line.where} afresh")
 
     async def _read_patiently(self, poll: DevicePoll) -> tuple[PointReading, ...]:

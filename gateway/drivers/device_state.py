@@ -38,6 +38,7 @@ class DeviceState:
     started_us: int | None = None  # its start command, if it has answered ever since
     heard_us: int | None = None  # the last poll it answered
     warm_at_us: int | None = None  # from then on its answers count
+    lost_us: int | None = None  # its port was found down, and it was not heard since
     warm_up_us: int = field(init=False)
     free_at_s: float = 0.0  # event loop time: the gap after its last request is over
 
@@ -57,15 +58,20 @@ class DeviceState:
         self.why = why
 
     def heard(self, at_us: int) -> None:
-        """A poll that began then was answered: after a silence, or for the first time, it has to warm up."""
-        if self.heard_us is None or self.down:
-            self.warm_at_us = at_us + self.warm_up_us
+        """A poll that began then was answered: after a silence of it or its port, or at first, it has to warm up."""
+        if self.heard_us is None or self.down or self.lost_us is not None:
+            self.warm_at_us = max(at_us, self.lost_us or 0) + self.warm_up_us
+        self.lost_us = None
         self.answered += 1
         self.heard_us = at_us
         self.failures = 0
         self.failing_since_us = None
         self.not_before_us = 0
         self.why = ""
+
+    def out_of_reach(self, at_us: int) -> None:
+        """Its port was found down then: a power cut that takes a converter and a probe together looks like that."""
+        self.lost_us = at_us
 
     def answered_order(self, at_us: int) -> None:
         """A device that is never polled answered an order."""
@@ -78,7 +84,7 @@ class DeviceState:
         """Whether a poll that began then, and was answered, is too early after power came back."""
         if not self.warm_up_us:
             return False
-        if self.heard_us is None or self.down or self.warm_at_us is None:
+        if self.heard_us is None or self.down or self.lost_us is not None or self.warm_at_us is None:
             return True
         return at_us < self.warm_at_us
 

@@ -14,7 +14,7 @@ from gateway.drivers.plan import Read
 from gateway.drivers.poll import DevicePoll
 from gateway.drivers.profile import Limits, Point, Profile, Register
 from gateway.errors import BusDown, DeviceSilent
-from gateway.model import Fault
+from gateway.model import Fault, Quality, Sample
 from gateway.site import Bus
 from tests.support.polling import Deliveries, over_tcp, polling, run, serial
 from tests.support.scripted_devices import Devices, SerialDevices, TcpDevices, channel, device, profile
@@ -61,7 +61,7 @@ def test_a_connection_closed_to_start_afresh_costs_the_other_device_nothing() ->
         server = await asyncio.start_server(serve, "127.0.0.1", 0)
         bus = PollBus(
             Bus("bench", "modbus-tcp", host="127.0.0.1", tcp_port=server.sockets[0].getsockname()[1]),
-            [device(1, 100_000, 3), device(2, 100_000, 3)],
+            [device(1, 100_000, 3), replace(device(2, 100_000, 3), warm_up_us=1)],  # its first answer alone is cold
             [channel("d1", 0, 200_000), channel("d2", 0, 200_000)],
             SystemClock(),
             (delivered := Deliveries()).deliver,
@@ -75,7 +75,66 @@ def test_a_connection_closed_to_start_afresh_costs_the_other_device_nothing() ->
         await asyncio.sleep(0.05)  # its connections see it
         assert resets
         assert {sample.value for sample in delivered.of("d2-0")} == {7}
+        assert [s.quality is Quality.GOOD for s in delivered.of("d2-0")][:4] == [False, True, True, True]
         assert "port_down" not in delivered.told
+
+    run(scenario)
+
+
+def test_after_its_port_was_down_every_device_warms_up() -> None:
+    """A power cut takes converter and probes together: what each says first when the port is back does not count."""
+
+    async def scenario() -> None:
+        server = TcpDevices(Devices())
+        await server.start()
+        delivered = Deliveries()
+        devices = [replace(device(unit, 100_000), warm_up_us=600_000) for unit in (1, 2)]
+        channels = [channel(f"d{unit}", 0, 200_000) for unit in (1, 2)]
+        bus = PollBus(
+            over_tcp(server), devices, channels, SystemClock(), delivered.deliver,
+            profiles={"d1": profile(0), "d2": profile(0)}, tell=delivered.notes.append, jitter=lambda: 0.0,
+        )  # fmt: skip
+
+        def last(unit: int) -> Sample:
+            return delivered.of(f"d{unit}-0")[-1]
+
+        async with polling(bus) as until:
+            await until(lambda: bool(delivered.of("d1-0") and delivered.of("d2-0")))
+            await until(lambda: last(1).quality is last(2).quality is Quality.GOOD)
+            await server.kill()
+            await until(lambda: last(1).fault is last(2).fault is Fault.BUS_DOWN)
+            await server.start()
+            await until(lambda: last(1).quality is last(2).quality is Quality.GOOD)
+        await server.kill()
+        assert delivered.told == ["port_down", "port_back"]
+        for unit in (1, 2):
+            samples = delivered.of(f"d{unit}-0")
+            away = next(n for n, sample in enumerate(samples) if sample.value is None)
+            back = [sample for sample in samples[away:] if sample.value is not None]
+            cold = [sample for sample in back if sample.at.mono_us - back[0].at.mono_us < 600_000]
+            assert len(cold) >= 2
+            assert {(s.quality, s.note) for s in cold} == {(Quality.FAIL, "warm_up")}
+            assert {s.quality for s in back[len(cold) :]} == {Quality.GOOD}
+
+    run(scenario)
+
+
+def test_a_connection_closed_for_idleness_warms_up_nobody() -> None:
+    """With `close_when_idle` it is closed between any two polls, and no device was without power for that."""
+
+    async def scenario() -> None:
+        server = TcpDevices(Devices())
+        await server.start()
+        delivered = Deliveries()
+        bus = PollBus(
+            replace(over_tcp(server), close_when_idle_us=20_000), [replace(device(1), warm_up_us=1)],
+            [channel("d1", 0, 200_000)], SystemClock(), delivered.deliver, profiles={"d1": profile(0)},
+        )  # fmt: skip
+        async with polling(bus) as until:
+            await until(lambda: len(delivered.of("d1-0")) >= 4)
+        await server.kill()
+        assert server.accepted >= 4
+        assert [s.quality is Quality.GOOD for s in delivered.of("d1-0")][:4] == [False, True, True, True]
 
     run(scenario)
 
