@@ -11,6 +11,8 @@ __all__ = ["check_polling"]
 
 _LEAST_TIMEOUT_US = 50_000
 """On a serial line (ours): others have heard the request too, and are deaf until they take the answer for lost."""
+_LEAST_POLL_US = 50_000
+"""Ours: one request takes about 20 ms on a line of 9600 baud; a period below is a mistyped unit."""
 _MOST_WARM_UP_US = 86_400_000_000
 
 
@@ -37,6 +39,9 @@ def check_polling(
             text = f"is no shorter than the poll of {shortest.name}, which could never be kept"
             problems.error(("devices", device.name, "gap"), text)
     for channel in channels.values():
+        if channel.device is not None and 0 < channel.poll_us < _LEAST_POLL_US:
+            text = f"must be at least {format_duration(_LEAST_POLL_US)}: no line and no instrument is asked faster"
+            problems.error(("channels", channel.name, "poll"), text)
         if channel.fast_poll_us is not None:
             _fast_poll(channel, profiles.get(channel.device or ""), problems)
 
@@ -49,6 +54,8 @@ def _fast_poll(channel: Channel, profile: Profile | None, problems: Problems) ->
         problems.error(path, f"belongs to {channel.derived_from}, which is what is read")
     elif fast_us <= 0:
         problems.error(path, "must be above zero")
+    elif fast_us < _LEAST_POLL_US:
+        problems.error(path, f"must be at least {format_duration(_LEAST_POLL_US)}")
     elif fast_us > channel.poll_us:
         problems.error(path, f"is longer than the poll of {format_duration(channel.poll_us)}")
     elif refresh_us is not None and fast_us < min(refresh_us, channel.poll_us):
