@@ -10,10 +10,9 @@ from collections.abc import Awaitable, Callable, Iterable
 from typing import TypeVar
 
 from gateway.clock import Clock
-from gateway.drivers import profiles as profile_files
 from gateway.drivers.bus import PollBus
 from gateway.drivers.modbus import ModbusLine
-from gateway.drivers.writes import write_coil, write_register
+from gateway.drivers.output_requests import arming, read_back, value_of, write
 from gateway.errors import BusDown, DriverError
 from gateway.model import Note, Order
 from gateway.outputs.wired import Carried, Output, OutputRole, Result
@@ -37,6 +36,10 @@ _T = TypeVar("_T")
 
 class _Mismatch(DriverError):
     """The output does not read back as it was written."""
+
+
+class _Overdue(BusDown):
+    """The line was not to be had before the time of an order was over: nothing was sent."""
 
 
 class OutputLines:
@@ -68,6 +71,7 @@ class OutputLines:
         self._off_course: set[str] = set()  # told of already
         self._turns = {name: asyncio.Lock() for name in site.outputs}  # a pulse and a look never mix
         self._unended: set[str] = set()  # pulses that began and are not known to be over
+        self._unrested: set[str] = set()  # whose safe state of the start could not be written yet
         self._open: dict[str, Order] = {}  # by key: handed over, and not at an end
 
     def take(self, orders: Iterable[Order]) -> None:
@@ -142,10 +146,13 @@ class OutputLines:
     async def _carry_out(self, output: Output, order: Order) -> tuple[Result, str]:
         if self._too_late(order):
             return Result.EXPIRED, "its time was over when its turn came"
-        if order.action in ("on", "off"):
-            return await self._switch(output, order, on=order.action == "on")
-        if order.action == "pulse":
-            return await self._pulse(output, order)
+        try:
+            if order.action in ("on", "off"):
+                return await self._switch(output, order, on=order.action == "on")
+            if order.action == "pulse":
+                return await self._pulse(output, order)
+        except _Overdue as error:
+            return Result.EXPIRED, str(error)
         return Result.REFUSED, f"an output knows on, off and pulse, not {order.action!r}"
 
     async def _switch(self, output: Output, order: Order, *, on: bool) -> tuple[Result, str]:
@@ -165,9 +172,15 @@ class OutputLines:
             await self._clock.sleep(ready_us - self._clock.now().mono_us)
         if self._too_late(order):
             return Result.EXPIRED, "its time was over when its turn came"
-        self._pulsed_us[output.name] = self._clock.now().mono_us
-        self._unended.add(output.name)
-        why = await self._insist(output, True, _TRIES, order)
+        began_us, unended = self._clock.now().mono_us, output.name in self._unended
+        self._unended.add(output.name)  # before anything is sent: the gateway may end meanwhile
+        try:
+            why = await self._insist(output, True, _TRIES, order)
+        except _Overdue:
+            if not unended:
+                self._unended.discard(output.name)
+            raise
+        self._pulsed_us[output.name] = began_us
         if why is None:
             await self._clock.sleep(output.pulse_us)
         ended = await self._insist(output, False, _TRIES_TO_END, None)
@@ -180,45 +193,49 @@ class OutputLines:
     async def _insist(self, output: Output, on: bool, tries: int, order: Order | None) -> str | None:
         """Write and read back, a few times; None when it is so, else why not. With an order, not past its expiry.
 
-        Writing the same state again makes no second pulse: the contact is closed already, or never was.
+        _Overdue when the time of the order was over before anything was sent. Writing the same state again makes no
+        second pulse: the contact is closed already, or never was.
         """
         why = ""
-        self._meant.pop(output.name, None)
+        meant = self._meant.pop(output.name, None)
         for n in range(tries):
             if n:
                 await asyncio.sleep(_PAUSE_S * n)
-                if order is not None and self._too_late(order):
-                    return f"{why}; then its time was over"
             try:
-                await self._write(output, on)
+                await self._write(output, on, order=order)
+            except _Overdue:
+                if n:
+                    return f"{why}; then its time was over"
+                if meant is not None:
+                    self._meant[output.name] = meant
+                raise
             except DriverError as error:
                 why = str(error)
+                if on != (output.safe == "on"):
+                    self._unrested.discard(output.name)  # an order took its place, and is given again
             else:
                 self._meant[output.name] = on
+                self._unrested.discard(output.name)
                 return None
         return why
 
-    async def _write(self, output: Output, on: bool, *, own_line: bool = False) -> None:
-        """One write and its read-back. Raises DriverError."""
+    async def _write(self, output: Output, on: bool, *, order: Order | None = None, own_line: bool = False) -> None:
+        """One write and its read-back. DriverError; _Overdue when the order's time went by while the line was busy."""
         device = self._device(output)
-        timeout_s = device.timeout_us / 1e6
-        value = output.on if on else output.off
-        coil = output.kind == "coil"
-        pdu = write_coil(output.address, value == 1) if coil else write_register(output.address, value)
-        await self._ask(device, lambda line: line.command(device.unit, pdu, timeout_s), own_line=own_line)
-        found = await self._read_back(output, own_line=own_line)
+
+        async def in_time(line: ModbusLine) -> None:
+            if order is not None and self._too_late(order):
+                raise _Overdue("its time was over when the line was free")
+            await write(line, device, output, on)
+
+        await self._ask(device, in_time, own_line=own_line)
+        value, found = value_of(output, on), await self._read_back(output, own_line=own_line)
         if found != value:
             raise _Mismatch(f"{output.name}: wrote {value} to {output.kind} {output.address}, reads back {found}")
 
     async def _read_back(self, output: Output, *, own_line: bool = False) -> int:
         device = self._device(output)
-        timeout_s = device.timeout_us / 1e6
-        function = 1 if output.kind == "coil" else 3
-
-        async def read(line: ModbusLine) -> int:
-            return (await line.read(device.unit, function, output.address, 1, timeout_s))[0]
-
-        return await self._ask(device, read, own_line=own_line)
+        return await self._ask(device, lambda line: read_back(line, device, output), own_line=own_line)
 
     async def _ask(self, device: Device, work: Callable[[ModbusLine], Awaitable[_T]], *, own_line: bool = False) -> _T:
         bus = self._buses[device.bus]
@@ -233,19 +250,23 @@ class OutputLines:
         armed = False
         watchdogs = [d.watchdog_us for d in self._devices_on(bus) if d.watchdog_us is not None]
         every_us = min([_CHECK_EVERY_US, *(us // _FEEDS for us in watchdogs)])
-        check_us = end_us = 0
+        check_us = end_us = rest_us = 0
         while True:
             if not bus.line.connected:
                 armed = False
             elif not self._ready[bus.bus.name].is_set():
                 await self._rest(bus, "start")
                 self._ready[bus.bus.name].set()
+                rest_us = self._clock.now().mono_us + _CHECK_EVERY_US
             if bus.line.connected and not armed:
                 armed = await self._arm(bus)
             now_us = self._clock.now().mono_us
             if armed and now_us >= check_us:
                 check_us = now_us + every_us
                 await self._check(bus)
+            if bus.line.connected and now_us >= rest_us:
+                rest_us = now_us + _CHECK_EVERY_US
+                await self._rest_again(bus)
             if bus.line.connected and now_us >= end_us:
                 end_us = now_us + _END_EVERY_US
                 await self._end_pulses(bus)
@@ -267,29 +288,44 @@ class OutputLines:
                 became[output.name] = f"failed: {error}"
                 if output.pulsed:
                     self._unended.add(output.name)  # as far as anybody knows
+                elif when == "start":
+                    self._unrested.add(output.name)
                 if when == "start":
                     self._off_course_now(output, output.safe, str(error))
             else:
                 became[output.name] = "on" if on else "off"
                 self._meant[output.name] = on
                 self._unended.discard(output.name)
+                if when == "start" and not output.pulsed:
+                    self._tell(self._own_order(output, output.safe), Result.DONE, "at rest", False, noted=True)
         self._note(Note("safe_state", self._clock.now(), {"when": when, "bus": bus.bus.name, "outputs": became}))
+
+    async def _rest_again(self, bus: PollBus) -> None:
+        """Put to their safe state the outputs that could not be at the start, unless an order took its place since.
+
+        A relay module may boot later than the gateway. (A pulse that is not known to be over is ended elsewhere.)
+        """
+        for output in self._on(bus):
+            turn = self._turns[output.name]
+            if output.name not in self._unrested or turn.locked() or output.name in self._latched():
+                continue
+            async with turn:
+                on = output.safe == "on"
+                try:
+                    await self._write(output, on)
+                except DriverError as error:
+                    log.debug("output %s cannot be put to its safe state now: %s", output.name, error)
+                    continue
+                self._unrested.discard(output.name)
+                self._off_course.discard(output.name)
+                self._meant[output.name] = on
+                self._tell(self._own_order(output, output.safe), Result.DONE, "the safe state, at last", recorded=False)
 
     async def _arm(self, bus: PollBus) -> bool:
         for device in self._devices_on(bus):
-            if device.watchdog_us is None:
+            command = arming(device)
+            if command is None:
                 continue
-            watchdog = profile_files.load(device.profile, device.overrides).quirks.watchdog
-            if watchdog is None:
-                continue
-            pdu = write_register(watchdog.address, watchdog.value(device.watchdog_us))
-            unit, timeout_s = device.unit, device.timeout_us / 1e6
-
-            def command(
-                line: ModbusLine, unit: int = unit, pdu: bytes = pdu, timeout_s: float = timeout_s
-            ) -> Awaitable[None]:
-                return line.command(unit, pdu, timeout_s)
-
             try:
                 await self._ask(device, command)
             except DriverError as error:
@@ -314,7 +350,7 @@ class OutputLines:
                 continue
             if turn.locked() or self._meant.get(output.name) is not meant:
                 continue
-            wanted = output.on if meant else output.off
+            wanted = value_of(output, meant)
             if found != wanted:
                 self._off_course_now(output, "check", f"was put to {wanted} and is now {found}")
                 if output.pulsed:
@@ -344,11 +380,11 @@ class OutputLines:
         now = self._clock.now()
         return Order(output.name, action, now, now, "the gateway's own", f"{action}-{output.name}-{now.utc_us}")
 
-    def _tell(self, order: Order, result: Result, why: str, recorded: bool) -> None:
+    def _tell(self, order: Order, result: Result, why: str, recorded: bool, *, noted: bool = False) -> None:
         if result is not Result.DONE:
             log.warning("output %s, %s: %s: %s", order.output, order.action, result, why)
         self._open.pop(order.key, None)
-        self._told(Carried(order, result, self._clock.now(), why, recorded))
+        self._told(Carried(order, result, self._clock.now(), why, recorded, noted))
 
     def _too_late(self, order: Order) -> bool:
         return self._clock.now().mono_us > order.expires.mono_us

@@ -27,7 +27,9 @@ def note_orders(said: Said) -> None:
 
 
 def note_carried(carried: Carried, said: Said) -> None:
-    """Write down what became of an order."""
+    """Write down what became of an order, unless another note says it."""
+    if carried.noted:
+        return
     order = carried.order
     said.state[KEY + order.key] = None
     body = {"output": order.output, "action": order.action, "key": order.key, "result": str(carried.result)}

@@ -93,7 +93,10 @@ class Switched(Watch):
             return
         action = carried.order.action
         if carried.result is Result.DONE:
-            self.is_on = action == "on" if action in ("on", "off") else self.is_on
+            if action in ("on", "off"):
+                self.is_on = action == "on"
+                if self._ordered is None:  # the safe state, which nobody orders: tried again, and written
+                    self._ordered = self.is_on
             if self._failed:
                 self._failed = False
                 said.conditions.append(Condition(self.output.alarm, False, self._severity, "does as told again"))

@@ -175,10 +175,14 @@ class Result(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Carried:
-    """An order with what became of it, when and why. `recorded` is False when the disk did not have it first."""
+    """An order with what became of it, when and why. `recorded` is False when the disk did not have it first.
+
+    `noted`: another note says it, and it gets none of its own.
+    """
 
     order: Order
     result: Result
     at: Instant
     why: str = ""
     recorded: bool = True
+    noted: bool = False

@@ -77,9 +77,11 @@ async def on_tcp(
     change: tuple[str, str] = ("", ""),
     profile: str = "",
     watchdog_at: int | None = None,
+    late: bool = False,
 ) -> Bench:
-    """Run a gateway on a TCP line around a body, and end it cleanly."""
+    """Run a gateway on a TCP line around a body, and end it cleanly. `late`: the relay module is silent at first."""
     meter, relays = instruments(watchdog_at)
+    relays.silent = late
     sampler = Autosampler(relays, pace=PACE, grab=GRAB)
     server = TcpServer([meter, relays])
     await server.start()

@@ -3,7 +3,7 @@
 import pytest
 
 from gateway.baseline_command import Signed
-from gateway.model import FindingEvent, Instant, Outcome, Resume, Sample, Severity, Verdict
+from gateway.model import FindingEvent, Instant, Order, Outcome, Resume, Sample, Severity, Verdict
 from gateway.output_command import carry_out
 from gateway.outputs.switched import Valve
 from gateway.outputs.wired import Output, OutputRole, Result
@@ -93,6 +93,17 @@ def test_a_horn_that_does_not_obey_is_told_again_and_told_of() -> None:
     assert again.orders[0].key != first.key
     cleared = pipeline.carried(done(again.orders[0], 108), at(108))
     assert [(e.alarm, e.edge.value) for e in cleared.alarm_events] == [("output-horn", "cleared")]
+
+
+def test_a_safe_state_that_was_written_later_is_not_ordered_once_more() -> None:
+    """The start could not silence the horn, a later try could: it is off, and no order follows."""
+    pipeline = horn_site()
+    own = Order("horn", "off", at(1), at(1), "the gateway's own", "off-horn-1")
+    failed = pipeline.carried(undone(own, 1), at(1))
+    assert [(e.alarm, e.edge.value) for e in failed.alarm_events] == [("output-horn", "raised")]
+    pipeline.carried(done(own, 50), at(50))
+    assert pipeline.watches.switched["horn"].is_on is False
+    assert orders(pipeline.tick(at(62))) == []
 
 
 def test_an_alarm_from_before_the_restart_sounds_again() -> None:
