@@ -46,6 +46,7 @@ class Gateway:
     def __init__(self, hours: int, gpm: float = 10.0) -> None:
         self.pipeline = Pipeline(site(), START)
         self.answered: dict[str, dict[str, Any]] = {}
+        self.faults: dict[str, str] = {}
         self.recorded: list[Outcome] = []
         self.minute = hours * 60
         for tenth in range(hours * 360 + 1):

@@ -69,7 +69,7 @@ def test_the_text_says_the_one_thing_to_do(site: Site) -> None:
     texts = [message.text for message in messages if message.alarm == "sensor-ph"]
     assert texts
     assert "sensor ph silent" in texts[0]
-    assert "Check power, cable and address of the instrument." in texts[0]
+    assert "Check power, cable, address, speed and parity of the instrument." in texts[0]
     assert len(texts[0]) <= 160
 
 
