@@ -1,31 +1,25 @@
 """`baselines list` and `baselines approve`: they ask the running gateway and print its answer."""
 
-import asyncio
 import json
 import uuid
 from pathlib import Path
 from typing import Any, TextIO
 
-from gateway.control import ask, socket_path
-from gateway.state_dir import find_state_directory
+from gateway.control import ask_running
 
 __all__ = ["run_approve", "run_list"]
 
 
 def run_list(state: Path | None, out: TextIO, *, as_json: bool) -> int:
     """Print the three baselines of each channel, and which is in force. NotRunningError when no gateway answers."""
-    return _say(_ask(state, {"command": "baselines", "args": {"action": "list"}}), out, as_json=as_json)
+    return _say(ask_running(state, {"command": "baselines", "args": {"action": "list"}}), out, as_json=as_json)
 
 
 def run_approve(state: Path | None, channel: str, by: str, reason: str, out: TextIO, *, as_json: bool) -> int:
     """Approve what one channel measures now. 0 when it was recorded, 1 with the reason when it was refused."""
     args = {"action": "approve", "channel": channel, "reason": reason}
-    answer = _ask(state, {"command": "baselines", "actor": by, "args": args, "id": uuid.uuid4().hex})
+    answer = ask_running(state, {"command": "baselines", "actor": by, "args": args, "id": uuid.uuid4().hex})
     return _say(answer, out, as_json=as_json)
-
-
-def _ask(state: Path | None, request: dict[str, Any]) -> dict[str, Any]:
-    return asyncio.run(ask(socket_path(find_state_directory(state)), request))
 
 
 def _say(answer: dict[str, Any], out: TextIO, *, as_json: bool) -> int:

@@ -1,6 +1,5 @@
 """The bodies of `calibrate`: they ask the running gateway and print its answer."""
 
-import asyncio
 import json
 import uuid
 from collections.abc import Mapping
@@ -9,9 +8,8 @@ from pathlib import Path
 from typing import Any, TextIO
 from zoneinfo import ZoneInfo
 
-from gateway.control import ask, socket_path
+from gateway.control import ask_running
 from gateway.maintenance_actions import stay_line
-from gateway.state_dir import find_state_directory
 
 __all__ = ["ask_calibration", "found_lines", "run_abandon", "run_begin", "run_calibrations", "run_record"]
 
@@ -24,7 +22,7 @@ def ask_calibration(state: Path | None, action: str, channel: str, by: str = "",
         "args": {"action": action, "channel": channel, **args},
         "id": uuid.uuid4().hex,
     }
-    return asyncio.run(ask(socket_path(find_state_directory(state)), request))
+    return ask_running(state, request)
 
 
 def run_begin(

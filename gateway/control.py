@@ -13,8 +13,9 @@ from pathlib import Path
 from typing import Any
 
 from gateway.errors import ConfigError, GatewayError, InputError, Problem
+from gateway.state_dir import find_state_directory
 
-__all__ = ["NotRunningError", "ask", "serve", "socket_path"]
+__all__ = ["NotRunningError", "ask", "ask_running", "serve", "socket_path"]
 
 _log = logging.getLogger(__name__)
 _LINE_LIMIT = 1 << 20
@@ -130,3 +131,8 @@ async def ask(path: Path, request: dict[str, Any], timeout_s: float = 10.0) -> d
     if why := answer.get("not_recorded"):  # whoever asked learns it on any path, also beside --json
         _log.warning("NOT ON RECORD YET, the gateway cannot write its journal: %s", why)
     return answer
+
+
+def ask_running(state: Path | None, request: dict[str, Any]) -> dict[str, Any]:
+    """Ask the gateway of a state directory, the one there is when none is named. Raises as `ask`, and InputError."""
+    return asyncio.run(ask(socket_path(find_state_directory(state)), request))

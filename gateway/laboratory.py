@@ -1,20 +1,18 @@
 """`lab add`, `lab import` and `lab list`: they hand results to the running gateway and print its answer."""
 
-import asyncio
 import json
 import uuid
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, TextIO
 
-from gateway.control import NotRunningError, ask, socket_path
+from gateway.control import NotRunningError, ask_running
 from gateway.errors import InputError
 from gateway.isotime import iso_utc
 from gateway.lab_command import MOST_RESULTS
 from gateway.lab_csv import read_results, result_of_row, zone_named
 from gateway.model import LabResult
 from gateway.rules.lab_result import result_body
-from gateway.state_dir import find_state_directory
 
 __all__ = ["run_add", "run_import", "run_list"]
 
@@ -56,7 +54,7 @@ def run_import(
 
 def run_list(state: Path | None, analyte: str | None, out: TextIO, *, as_json: bool) -> int:
     """Print the results on record with what each rule says of them. NotRunningError when no gateway answers."""
-    answer = _ask(state, {"command": "lab", "args": {"action": "list", "analyte": analyte}})
+    answer = ask_running(state, {"command": "lab", "args": {"action": "list", "analyte": analyte}})
     if as_json or not answer["ok"]:
         out.write((json.dumps(answer) if as_json else f"refused: {answer['error']}") + "\n")
         return 0 if answer["ok"] else 1
@@ -81,7 +79,7 @@ def _send(state: Path | None, results: Sequence[LabResult], by: str, out: TextIO
     if len(json.dumps(request)) > _LONGEST_REQUEST:
         raise InputError(f"{len(results)} results are too long for one entry: split the file")
     try:
-        answer = _ask(state, request)
+        answer = ask_running(state, request)
     except (NotRunningError, InputError) as error:
         if not check:
             raise
@@ -114,7 +112,3 @@ def _print(answer: dict[str, Any], results: Sequence[LabResult], out: TextIO, *,
 
 def _count(results: Sequence[LabResult]) -> str:
     return "1 result" if len(results) == 1 else f"{len(results)} results"
-
-
-def _ask(state: Path | None, request: dict[str, Any]) -> dict[str, Any]:
-    return asyncio.run(ask(socket_path(find_state_directory(state)), request))

@@ -1,6 +1,5 @@
 """The bodies of `maintenance start`, `stop` and `list`: they ask the running gateway and print its answer."""
 
-import asyncio
 import json
 import uuid
 from collections.abc import Sequence
@@ -9,8 +8,7 @@ from pathlib import Path
 from typing import Any, TextIO
 from zoneinfo import ZoneInfo
 
-from gateway.control import ask, socket_path
-from gateway.state_dir import find_state_directory
+from gateway.control import ask_running
 
 __all__ = ["run_list", "run_start", "run_stop", "stay_line"]
 
@@ -49,7 +47,7 @@ def stay_line(stay: dict[str, Any], zone: str) -> str:
 
 def _ask(state: Path | None, args: dict[str, Any], by: str) -> dict[str, Any]:
     request = {"command": "maintenance", "actor": by, "args": args, "id": uuid.uuid4().hex}
-    return asyncio.run(ask(socket_path(find_state_directory(state)), request))
+    return ask_running(state, request)
 
 
 def _say(answer: dict[str, Any], out: TextIO, *, as_json: bool) -> int:

@@ -1,6 +1,5 @@
 """The bodies of `alarms list` and of the operator's actions: they ask the running gateway and print its answer."""
 
-import asyncio
 import json
 import uuid
 from datetime import UTC, datetime
@@ -8,8 +7,7 @@ from pathlib import Path
 from typing import Any, TextIO
 from zoneinfo import ZoneInfo
 
-from gateway.control import ask, socket_path
-from gateway.state_dir import find_state_directory
+from gateway.control import ask_running
 
 __all__ = ["run_action", "run_list"]
 
@@ -18,7 +16,7 @@ _ACKNOWLEDGED = ("C", "F")
 
 def run_list(state: Path | None, out: TextIO, *, as_json: bool, everything: bool) -> int:
     """Print the alarms that stand, or all of them. Raises NotRunningError when no gateway answers."""
-    answer = _ask(state, {"command": "alarms"})
+    answer = ask_running(state, {"command": "alarms"})
     alarms = [alarm for alarm in answer["alarms"] if everything or alarm["state"] != "normal"]
     if as_json:
         out.write(json.dumps(alarms) + "\n")
@@ -31,17 +29,13 @@ def run_list(state: Path | None, out: TextIO, *, as_json: bool, everything: bool
 
 def run_action(state: Path | None, action: str, actor: str, args: dict[str, Any], out: TextIO, *, as_json: bool) -> int:
     """Carry out one action; 0 when it was done, 1 with the reason when it was refused."""
-    answer = _ask(state, {"command": action, "actor": actor, "args": args, "id": uuid.uuid4().hex})
+    answer = ask_running(state, {"command": action, "actor": actor, "args": args, "id": uuid.uuid4().hex})
     if as_json:
         out.write(json.dumps(answer) + "\n")
     else:
         said = _line(answer["alarm"], answer["time_zone"]) if answer["ok"] else f"refused: {answer['error']}"
         out.write(said + "\n")
     return 0 if answer["ok"] else 1
-
-
-def _ask(state: Path | None, request: dict[str, Any]) -> dict[str, Any]:
-    return asyncio.run(ask(socket_path(find_state_directory(state)), request))
 
 
 def _line(alarm: dict[str, Any], zone: str) -> str:

@@ -1,6 +1,5 @@
 """The bodies of `outputs` and `sampler`: they ask the running gateway and print its answer."""
 
-import asyncio
 import json
 import uuid
 from collections.abc import Iterator
@@ -8,8 +7,7 @@ from pathlib import Path
 from typing import Any, TextIO
 
 from gateway.check_words import print_table
-from gateway.control import ask, socket_path
-from gateway.state_dir import find_state_directory
+from gateway.control import ask_running
 
 __all__ = ["run_outputs", "run_sampler"]
 
@@ -49,7 +47,7 @@ def run_sampler(state: Path | None, by: str, args: dict[str, Any], out: TextIO, 
 
 def _ask(state: Path | None, command: str, by: str, args: dict[str, Any]) -> dict[str, Any]:
     request = {"command": command, "actor": by, "args": args, "id": uuid.uuid4().hex}
-    return asyncio.run(ask(socket_path(find_state_directory(state)), request))
+    return ask_running(state, request)
 
 
 def _row(one: dict[str, Any]) -> tuple[str, ...]:

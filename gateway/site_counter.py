@@ -2,13 +2,13 @@
 
 from typing import TYPE_CHECKING
 
-from gateway.config_words import Measured
 from gateway.drivers.profile import Point
 from gateway.primary import Counter
 from gateway.problems import Problems
+from gateway.site_numbers import number_in
 from gateway.spelling import did_you_mean
 from gateway.toml_lines import Path
-from gateway.units import canonical_unit, conversion, difference_conversion, quantity_units
+from gateway.units import canonical_unit, difference_conversion, quantity_units
 
 if TYPE_CHECKING:
     from gateway.config_flow import TotalizerTable
@@ -33,10 +33,10 @@ def build_counter(
 
     Without `rolls_over_at` a register of whole numbers rolls over at its own width, any other never.
     """
-    most_gpm = _in(table.most, "gpm", (*at, "most"), problems)
-    modulus = _in(table.rolls_over_at, unit, (*at, "rolls_over_at"), problems)
-    jitter = _in(table.jitter, unit, (*at, "jitter"), problems)
-    within = _in(table.within, "%", (*at, "within"), problems)
+    most_gpm = number_in(table.most, "gpm", (*at, "most"), problems)
+    modulus = number_in(table.rolls_over_at, unit, (*at, "rolls_over_at"), problems)
+    jitter = number_in(table.jitter, unit, (*at, "jitter"), problems)
+    within = number_in(table.within, "%", (*at, "within"), problems)
     for key, value in (("most", most_gpm), ("rolls_over_at", modulus)):
         if value == 0:
             problems.error((*at, key), "must be above zero")
@@ -89,18 +89,3 @@ def _width(point: Point, unit: str) -> float | None:
         return difference_conversion(point.unit or unit, unit)(2.0**bits * abs(point.scale))
     except ValueError:
         return None
-
-
-def _in(measured: Measured | None, unit: str, path: Path, problems: Problems) -> float | None:
-    if measured is None:
-        return None
-    value, given = measured
-    try:
-        converted = conversion(given, unit)(value)
-    except ValueError as error:
-        problems.error(path, str(error))
-        return None
-    if converted < 0:
-        problems.error(path, "must not be negative")
-        return None
-    return converted

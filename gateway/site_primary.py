@@ -7,6 +7,7 @@ from gateway.config_words import Measured
 from gateway.primary import CrossCheck, Primary
 from gateway.problems import Problems
 from gateway.signals.ratings import rating
+from gateway.site_numbers import number_in
 from gateway.spelling import did_you_mean
 from gateway.toml_lines import Path
 from gateway.units import conversion
@@ -60,11 +61,11 @@ def build_primary(table: "PrimaryTable", at: Path, tree: "SiteFile", problems: P
     numbers: dict[str, Any] = {}
     for keys, unit, suffix in ((_LENGTHS_FT, "ft", "_ft"), (_FLOWS_GPM, "gpm", "_gpm"), (_SHARES, "%", "")):
         for key in keys:
-            value = _number(getattr(table, key), unit, (*at, key), problems, signed=key in _SIGNED)
+            value = number_in(getattr(table, key), unit, (*at, key), problems, signed=key in _SIGNED)
             if value is not None:
                 numbers[f"{key}{suffix}"] = value / 100 if unit == "%" else value
     if table.angle is not None:
-        numbers["angle_deg"] = _number(table.angle, "deg", (*at, "angle"), problems)
+        numbers["angle_deg"] = number_in(table.angle, "deg", (*at, "angle"), problems)
     points = tuple(_point(pair, (*at, "points"), problems) for pair in table.points or ())
     if table.downstream is not None:
         check_level(table.downstream, (*at, "downstream"), tree, problems)
@@ -103,7 +104,7 @@ def build_cross_check(table: "CrossCheckTable", at: Path, tree: "SiteFile", prob
     """What a transmitter's flow is compared with; None after saying what is wrong."""
     check_level(table.level, (*at, "level"), tree, problems)
     primary = build_primary(table.primary, (*at, "primary"), tree, problems)
-    within = _number(table.within, "%", (*at, "within"), problems)
+    within = number_in(table.within, "%", (*at, "within"), problems)
     if table.primary.downstream == table.level:
         problems.error((*at, "primary", "downstream"), "is the level before the device: it takes one behind it")
     if primary is None:
@@ -131,31 +132,14 @@ def _check_keys(table: "PrimaryTable", at: Path, problems: Problems) -> None:
         problems.error((*at, key), f"{what} has no {key}")
 
 
-def _number(
-    measured: Measured | None, unit: str, path: Path, problems: Problems, *, signed: bool = False
-) -> float | None:
-    if measured is None:
-        return None
-    value, given = measured
-    try:
-        converted = conversion(given, unit)(value)
-    except ValueError as error:
-        problems.error(path, str(error))
-        return None
-    if converted < 0 and not signed:
-        problems.error(path, "must not be negative")
-        return None
-    return converted
-
-
 def _point(pair: list[Measured], path: Path, problems: Problems) -> tuple[float, float]:
     head, flow = pair
-    return _number(head, "ft", path, problems) or 0.0, _number(flow, "gpm", path, problems) or 0.0
+    return number_in(head, "ft", path, problems) or 0.0, number_in(flow, "gpm", path, problems) or 0.0
 
 
 def _coefficient(table: "PrimaryTable", at: Path, problems: Problems) -> float | None:
     """K of Q = K h^n for cfs and ft: a head in another unit is h / u feet, so K carries u^-n."""
-    cfs = _number(table.coefficient, "cfs", (*at, "coefficient"), problems)
+    cfs = number_in(table.coefficient, "cfs", (*at, "coefficient"), problems)
     if cfs is None or table.head_unit is None or table.exponent is None:
         return None
     try:

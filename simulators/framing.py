@@ -59,10 +59,10 @@ class Rtu:
             return 0
         return length
 
-    def body(self, frame: bytes) -> bytes:  # noqa: D102
+    def body(self, frame: bytes) -> bytes:  # noqa: D102 - the protocol says it
         return frame[:-2]
 
-    def frame(self, body: bytes, like: bytes) -> bytes:  # noqa: D102
+    def frame(self, body: bytes, like: bytes) -> bytes:  # noqa: D102 - the protocol says it
         return body + crc(body)
 
 
@@ -72,7 +72,7 @@ class Ascii:
     name = "ascii"
     starts_when_silent = False
 
-    def first(self, data: bytes, *, answer: bool) -> int:  # noqa: D102
+    def first(self, data: bytes, *, answer: bool) -> int:  # noqa: D102 - the protocol says it
         end = data.find(b"\r\n")
         if not data.startswith(b":") or end < 0:
             return 0
@@ -82,10 +82,10 @@ class Ascii:
             return 0
         return end + 2 if len(content) >= 3 and lrc(content[:-1]) == content[-1] else 0
 
-    def body(self, frame: bytes) -> bytes:  # noqa: D102
+    def body(self, frame: bytes) -> bytes:  # noqa: D102 - the protocol says it
         return bytes.fromhex(frame[1:-2].decode("ascii"))[:-1]
 
-    def frame(self, body: bytes, like: bytes) -> bytes:  # noqa: D102
+    def frame(self, body: bytes, like: bytes) -> bytes:  # noqa: D102 - the protocol says it
         return b":" + (body + bytes((lrc(body),))).hex().upper().encode("ascii") + b"\r\n"
 
 
@@ -95,16 +95,16 @@ class Mbap:
     name = "tcp"
     starts_when_silent = False
 
-    def first(self, data: bytes, *, answer: bool) -> int:  # noqa: D102
+    def first(self, data: bytes, *, answer: bool) -> int:  # noqa: D102 - the protocol says it
         if len(data) < 8 or data[2:4] != b"\0\0":
             return 0
         length = 6 + int.from_bytes(data[4:6], "big")
         return length if 8 <= length <= len(data) else 0
 
-    def body(self, frame: bytes) -> bytes:  # noqa: D102
+    def body(self, frame: bytes) -> bytes:  # noqa: D102 - the protocol says it
         return frame[6:]
 
-    def frame(self, body: bytes, like: bytes) -> bytes:  # noqa: D102
+    def frame(self, body: bytes, like: bytes) -> bytes:  # noqa: D102 - the protocol says it
         return like[:4] + len(body).to_bytes(2, "big") + body
 
 
